@@ -191,28 +191,82 @@ impl<'a> PortTargets<'a> {
 /// The most port names that a sentence lists.
 const NAMED: usize = 8;
 
-/// Why a pod lacks a Service port, and what it has instead.
-pub(crate) fn miss(pod: &Pod, wanted: &ServicePort) -> (Reason, String) {
-    let TargetPort::Name(name) = &wanted.target_port else { return (Reason::NamedPortMissing, String::new()) };
-    let namesakes = || pod.ports.iter().filter(|p| p.name == *name);
-    let list = |texts: &mut dyn Iterator<Item = &str>| texts.take(NAMED).map(clip).collect::<Vec<_>>().join(", ");
-    if namesakes().next().is_none() {
-        let have = list(&mut pod.ports.iter().map(|p| p.name.as_str()).filter(|name| !name.is_empty()));
-        let have = if have.is_empty() { "none is named".to_owned() } else { format!("there is {have}") };
-        return (Reason::NamedPortMissing, format!("no container port is named {:?}; {have}", clip(name)));
+/// Up to this many container ports are searched one by one.
+const FEW_PORTS: usize = 16;
+
+/// Why a pod lacks ports of a Service, and what it has instead. The container ports are searched once for all of them.
+pub(crate) struct PortMisses<'a> {
+    pod: &'a Pod,
+    /// The container ports of each name, once a pod with many is asked.
+    by_name: Option<BTreeMap<&'a str, Namesakes<'a>>>,
+    /// The first names of its ports, once they are asked for.
+    names: Option<String>,
+}
+
+/// The container ports with one name.
+#[derive(Default)]
+struct Namesakes<'a> {
+    /// The protocols of the first few.
+    protocols: Vec<&'a str>,
+    /// The first number in a native sidecar of each protocol.
+    in_sidecars: BTreeMap<&'a str, i32>,
+}
+
+impl<'a> Namesakes<'a> {
+    fn add(&mut self, port: &'a ContainerPort) {
+        if self.protocols.len() < NAMED {
+            self.protocols.push(&port.protocol);
+        }
+        if port.sidecar {
+            self.in_sidecars.entry(&port.protocol).or_insert(port.number);
+        }
     }
-    if let Some(port) = namesakes().find(|p| p.sidecar && p.protocol == wanted.protocol) {
-        let detail = format!(
-            "port {:?} is {} in a native sidecar, whose ports this release does not search",
-            clip(name),
-            port.number
-        );
-        return (Reason::SidecarPortIgnored, detail);
+}
+
+impl<'a> PortMisses<'a> {
+    pub(crate) fn of(pod: &'a Pod) -> Self {
+        Self { pod, by_name: None, names: None }
     }
-    let shown = |protocol| if str::is_empty(protocol) { "without protocol" } else { clip(protocol) };
-    let have = list(&mut namesakes().map(|p| shown(p.protocol.as_str())));
-    let asked = shown(wanted.protocol.as_str());
-    (Reason::ProtocolMismatch, format!("port {:?} is {have} in the pod, {asked} in the Service", clip(name)))
+
+    /// Why the pod lacks a Service port.
+    pub(crate) fn miss(&mut self, wanted: &ServicePort) -> (Reason, String) {
+        let TargetPort::Name(name) = &wanted.target_port else { return (Reason::NamedPortMissing, String::new()) };
+        let ports = &self.pod.ports;
+        let mut few = Namesakes::default();
+        let namesakes = if ports.len() > FEW_PORTS {
+            let by_name = self.by_name.get_or_insert_with(|| {
+                let mut by_name: BTreeMap<&str, Namesakes<'_>> = BTreeMap::new();
+                ports.iter().for_each(|port| by_name.entry(&port.name).or_default().add(port));
+                by_name
+            });
+            by_name.get(name.as_str())
+        } else {
+            ports.iter().filter(|port| port.name == *name).for_each(|port| few.add(port));
+            Some(&few)
+        };
+        let Some(Namesakes { protocols, in_sidecars }) = namesakes.filter(|found| !found.protocols.is_empty()) else {
+            let have = self.names.get_or_insert_with(|| named_ports(ports));
+            return (Reason::NamedPortMissing, format!("no container port is named {:?}; {have}", clip(name)));
+        };
+        if let Some(number) = in_sidecars.get(wanted.protocol.as_str()) {
+            let detail = format!(
+                "port {:?} is {number} in a native sidecar, whose ports this release does not search",
+                clip(name)
+            );
+            return (Reason::SidecarPortIgnored, detail);
+        }
+        let shown = |protocol| if str::is_empty(protocol) { "without protocol" } else { clip(protocol) };
+        let have = protocols.iter().map(|protocol| shown(protocol)).collect::<Vec<_>>().join(", ");
+        let asked = shown(wanted.protocol.as_str());
+        (Reason::ProtocolMismatch, format!("port {:?} is {have} in the pod, {asked} in the Service", clip(name)))
+    }
+}
+
+/// The first names of container ports, in a sentence.
+fn named_ports(ports: &[ContainerPort]) -> String {
+    let names = ports.iter().map(|port| port.name.as_str()).filter(|name| !name.is_empty());
+    let have = names.take(NAMED).map(clip).collect::<Vec<_>>().join(", ");
+    if have.is_empty() { "none is named".to_owned() } else { format!("there is {have}") }
 }
 
 #[cfg(test)]
@@ -256,7 +310,7 @@ mod tests {
             }}))
             .unwrap();
             let port = json!({"name": "http", "protocol": "TCP", "port": 80, "targetPort": "http"});
-            let (reason, detail) = miss(&pod, &serde_json::from_value(port).unwrap());
+            let (reason, detail) = PortMisses::of(&pod).miss(&serde_json::from_value(port).unwrap());
             assert_eq!(format!("{reason} {detail}"), want);
         }
     }

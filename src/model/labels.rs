@@ -25,6 +25,25 @@ impl Labels {
         self.position(key).ok().map(|i| &self.0[i].1)
     }
 
+    /// The key, as it is held, and its value.
+    pub fn get_pair(&self, key: &str) -> Option<(&Text, &Text)> {
+        self.position(key).ok().map(|i| (&self.0[i].0, &self.0[i].1))
+    }
+
+    /// The keys that both have, with the values of this one and of the other. Of a long list and a short one, only the short one
+    /// is read to its end.
+    pub(crate) fn shared_with<'a, 'b>(
+        &'a self,
+        other: &'b Self,
+    ) -> impl Iterator<Item = (&'b Text, &'a Text, &'b Text)> {
+        let (of_self, of_other) = if self.len() <= other.len() { (self.len(), 0) } else { (0, other.len()) };
+        let found = self.iter().take(of_self).filter_map(|(key, value)| {
+            let (key, other) = other.get_pair(key)?;
+            Some((key, value, other))
+        });
+        found.chain(other.iter().take(of_other).filter_map(|(key, other)| Some((key, self.get(key)?, other))))
+    }
+
     /// Whether `key` is present, with any value.
     pub fn contains_key(&self, key: &str) -> bool {
         self.position(key).is_ok()

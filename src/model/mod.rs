@@ -33,6 +33,7 @@ mod slice;
 pub mod slice_version;
 pub(crate) mod wildcard;
 pub(crate) mod wire;
+mod zone_shares;
 
 pub(crate) use address::head;
 pub(crate) use address::{AddressKey, parse_lenient};
@@ -56,6 +57,7 @@ pub(crate) use service::protocol_or_tcp;
 pub use service::{Service, ServicePort, ServiceType, TargetPort};
 pub(crate) use slice::by_name;
 pub use slice::{AddressType, Conditions, Endpoint, EndpointSlice, HintName, Hints, SlicePort};
+pub(crate) use zone_shares::ZoneShares;
 
 /// Text of an object. Up to 23 bytes are stored in place, longer text is shared: a clone never copies.
 pub type Text = smol_str::SmolStr;

@@ -1,13 +1,13 @@
 //! Nodes: where pods run, in which zone, and which pods they refuse.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::OnceLock};
 
 use super::HashSeed;
 
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Labels, Resource, Text, names, nano_value,
+    Labels, Resource, Text, ZoneShares, names, nano_value,
     wire::{kind_of, nullable},
 };
 
@@ -150,6 +150,8 @@ pub struct Nodes {
     /// Their zones, in the same order: a plan asks for that of every pod.
     zones: Vec<Option<Text>>,
     by_name: HashMap<Text, usize, HashSeed>,
+    /// Computed once for all Services that ask for it.
+    zone_shares: OnceLock<Option<Box<ZoneShares>>>,
 }
 
 impl Nodes {
@@ -157,11 +159,12 @@ impl Nodes {
     pub fn new(nodes: Vec<Node>) -> Self {
         let by_name = nodes.iter().enumerate().map(|(i, n)| (n.name.clone(), i)).collect();
         let zones = nodes.iter().map(|n| n.zone().cloned()).collect();
-        Self { all: nodes, zones, by_name }
+        Self { all: nodes, zones, by_name, zone_shares: OnceLock::new() }
     }
 
     /// Adds a node, in place of one of its name.
     pub fn insert(&mut self, node: Node) {
+        self.zone_shares.take();
         let zone = node.zone().cloned();
         if let Some(&at) = self.by_name.get(&node.name) {
             (self.all[at], self.zones[at]) = (node, zone);
@@ -175,6 +178,7 @@ impl Nodes {
     /// Removes a node and returns it. The last node takes its place.
     pub fn remove(&mut self, name: &Text) -> Option<Node> {
         let at = self.by_name.remove(name)?;
+        self.zone_shares.take();
         let removed = self.all.swap_remove(at);
         self.zones.swap_remove(at);
         // Of several nodes with one name, only the last is indexed.
@@ -201,6 +205,13 @@ impl Nodes {
     /// Every node, each name once, in the order given.
     pub fn iter(&self) -> impl Iterator<Item = &Node> {
         self.all.iter().enumerate().filter(|(i, n)| self.by_name.get(&n.name) == Some(i)).map(|(_, n)| n)
+    }
+}
+
+impl Nodes {
+    /// The zones with their shares of the CPU; `None` if no hints are given by them.
+    pub(crate) fn zone_shares(&self) -> Option<&ZoneShares> {
+        self.zone_shares.get_or_init(|| ZoneShares::of(self.iter()).map(Box::new)).as_deref()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pods, as the controllers see them.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde::{Deserialize, Deserializer};
 
@@ -358,7 +358,9 @@ impl From<RawPod> for Pod {
 }
 
 fn why_not_ready(ready: Option<&RawCondition>, spec: &RawSpec, status: &RawStatus) -> NotReadyDetail {
-    let is_true = |kind: &str| status.conditions.iter().any(|c| c.kind == kind && c.status == "True");
+    // Both lists may be long.
+    let kinds = status.conditions.iter().filter(|c| c.status == "True").map(|c| c.kind.as_str());
+    let is_true: BTreeSet<&str> = if spec.readiness_gates.is_empty() { BTreeSet::new() } else { kinds.collect() };
     let scheduled = status.conditions.iter().find(|c| c.kind == "PodScheduled");
     // An API server adds the condition to a new pod with gates.
     let is_new = status.is_empty() && !spec.scheduling_gates.is_empty();
@@ -377,7 +379,13 @@ fn why_not_ready(ready: Option<&RawCondition>, spec: &RawSpec, status: &RawStatu
                 (c.name.clone(), why.into_iter().find(|r| !r.is_empty()).cloned().unwrap_or_default())
             })
             .collect(),
-        gates: spec.readiness_gates.iter().map(|g| &g.condition_type).filter(|g| !is_true(g)).cloned().collect(),
+        gates: spec
+            .readiness_gates
+            .iter()
+            .map(|g| &g.condition_type)
+            .filter(|g| !is_true.contains(g.as_str()))
+            .cloned()
+            .collect(),
     }
 }
 

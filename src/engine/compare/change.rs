@@ -1,5 +1,7 @@
 //! What a plan does to each object of a Service.
 
+use std::cell::OnceCell;
+
 use serde::Serialize;
 
 use super::{aspect::Difference, difference, stored_slices::StoredSlices};
@@ -99,7 +101,8 @@ fn of_endpoints<'a>(state: &State<'a>, plan: &'a Plan) -> Option<ObjectChange<'a
         (EndpointsAction::Create(new), _) => (Verb::Create, difference::endpoints_in_short(new), Some(&**new)),
         (EndpointsAction::Update(new), None) => (Verb::Update, difference::endpoints_in_short(new), Some(&**new)),
         (EndpointsAction::Update(new), Some(old)) => {
-            let (action, detail) = updated(difference::endpoints(old, new), EndlessWrite::Endpoints, plan);
+            let endless = || endless_text(EndlessWrite::Endpoints, plan);
+            let (action, detail) = updated(difference::endpoints(old, new), endless);
             (action, detail, Some(&**new))
         }
         (EndpointsAction::Delete, old) => {
@@ -129,6 +132,8 @@ fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Obje
             after: after.map(ChangedObject::Slice),
         }
     };
+    // The findings are searched once, not for each slice.
+    let endless = OnceCell::new();
     let mut all = Vec::new();
     for new in &slices.create {
         let name = format!("{}*", new.meta.generate_name);
@@ -138,7 +143,10 @@ fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Obje
         let before = stored.get(&new.meta.name);
         let (action, detail) = match before {
             None => (Verb::Update, difference::slice_in_short(new)),
-            Some(old) => updated(difference::slices(old, new), EndlessWrite::Slices, plan),
+            Some(old) => {
+                let text = || endless.get_or_init(|| endless_text(EndlessWrite::Slices, plan)).clone();
+                updated(difference::slices(old, new), text)
+            }
         };
         all.push(change(new.meta.name.to_string(), action, detail, before, Some(new)));
     }
@@ -154,13 +162,18 @@ fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Obje
 
 /// The verb of an update. Without a difference it is a rewrite: the controllers do not notice that the object is
 /// already stored, and will not notice it after the write either.
-fn updated(difference: Option<Difference>, kind: EndlessWrite, plan: &Plan) -> (Verb, String) {
-    if let Some(difference) = difference {
-        return (Verb::Update, difference.text());
+fn updated(difference: Option<Difference>, endless: impl FnOnce() -> String) -> (Verb, String) {
+    match difference {
+        Some(difference) => (Verb::Update, difference.text()),
+        None => (Verb::Rewrite, endless()),
     }
+}
+
+/// Why upstream repeats a write, by the findings.
+fn endless_text(kind: EndlessWrite, plan: &Plan) -> String {
     let found = |code: &Reason| plan.problems.iter().any(|p| p.code == *code);
     let codes: Vec<&str> =
         Reason::ALL.iter().filter(|c| c.endless() == Some(kind) && found(c)).map(|c| c.code()).collect();
     let colon = if codes.is_empty() { "" } else { ": " };
-    (Verb::Rewrite, format!("endless update by upstream{colon}{}", codes.join(", ")))
+    format!("endless update by upstream{colon}{}", codes.join(", "))
 }

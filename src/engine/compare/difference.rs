@@ -1,9 +1,9 @@
 //! The difference between a stored object and the one that replaces it, in words.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt::Display,
-    rc::Rc,
 };
 
 use super::{
@@ -20,23 +20,27 @@ const NAMED: usize = 3;
 
 /// The identity of an endpoint: its address and its pod.
 type EndpointId<'a> = (&'a str, &'a str);
-/// The stages of an endpoint, each with its ports: sorted, each once.
-type Stages = Vec<(Rc<str>, &'static str)>;
+/// The stages of an endpoint, each with the place of its ports among all lists: sorted, each once.
+type Stages = Vec<(usize, &'static str)>;
 type Entries<'a> = BTreeMap<EndpointId<'a>, Stages>;
 
 /// An Endpoints object in a few words.
 pub(super) fn endpoints_in_short(object: &Endpoints) -> String {
-    in_short(&endpoints_entries(object))
+    let ports = endpoints_ports(object);
+    let lists = PortLists::of(ports.iter());
+    in_short(&lists, &endpoints_entries(object, &ports, &lists))
 }
 
 /// A slice in a few words.
 pub(super) fn slice_in_short(slice: &EndpointSlice) -> String {
-    format!("{}, {}", slice.address_type.as_str(), in_short(&slice_entries(slice)))
+    let ports = slice_ports(slice);
+    let lists = PortLists::of([&ports].into_iter());
+    format!("{}, {}", slice.address_type.as_str(), in_short(&lists, &slice_entries(slice, &ports, &lists)))
 }
 
 /// How an Endpoints object differs; `None` if it does not.
 pub(super) fn endpoints(old: &Endpoints, new: &Endpoints) -> Option<Difference> {
-    let mut found = entries(&endpoints_entries(old), &endpoints_entries(new));
+    let mut found = addresses_of_endpoints(old, new);
     metadata(&mut found, &old.meta, &new.meta);
     if found.is_empty() && old.subsets.iter().map(comparable).ne(new.subsets.iter().map(comparable)) {
         found.add(Aspect::Order, "order or details of the subsets".to_owned());
@@ -44,9 +48,17 @@ pub(super) fn endpoints(old: &Endpoints, new: &Endpoints) -> Option<Difference> 
     found.some()
 }
 
+fn addresses_of_endpoints(old: &Endpoints, new: &Endpoints) -> Difference {
+    let (before, after) = (endpoints_ports(old), endpoints_ports(new));
+    let lists = PortLists::of(before.iter().chain(&after));
+    entries(&lists, &endpoints_entries(old, &before, &lists), &endpoints_entries(new, &after, &lists))
+}
+
 /// How a slice differs; `None` if it does not.
 pub(super) fn slices(old: &EndpointSlice, new: &EndpointSlice) -> Option<Difference> {
-    let mut found = entries(&slice_entries(old), &slice_entries(new));
+    let (before, after) = (slice_ports(old), slice_ports(new));
+    let lists = PortLists::of([&before, &after].into_iter());
+    let mut found = entries(&lists, &slice_entries(old, &before, &lists), &slice_entries(new, &after, &lists));
     fields(&mut found, old, new);
     metadata(&mut found, &old.meta, &new.meta);
     if found.is_empty() && (old.address_type != new.address_type || old.endpoints.len() != new.endpoints.len()) {
@@ -66,23 +78,26 @@ pub enum PublishedChange {
 
 /// What differs between two Endpoints objects; `None` if nothing does.
 pub(crate) fn published_endpoints(old: &Endpoints, new: &Endpoints) -> Option<PublishedChange> {
-    let addresses = entries(&endpoints_entries(old), &endpoints_entries(new)).some();
+    let addresses = addresses_of_endpoints(old, new).some();
     let details = || endpoints(old, new).map(|found| PublishedChange::Details(found.text()));
     addresses.map(|found| PublishedChange::Addresses(found.text())).or_else(details)
 }
 
 /// What differs between the slices of a Service; `None` if nothing does. How addresses are spread over slices is a detail.
 pub(crate) fn published_slices(old: &[&EndpointSlice], new: &[&EndpointSlice]) -> Option<PublishedChange> {
-    let addresses = entries(&entries_of_all(old), &entries_of_all(new)).some();
+    let ports = |slices: &[&EndpointSlice]| slices.iter().map(|slice| slice_ports(slice)).collect::<Vec<_>>();
+    let (before, after) = (ports(old), ports(new));
+    let lists = PortLists::of(before.iter().chain(&after));
+    let addresses = entries(&lists, &entries_of_all(old, &before, &lists), &entries_of_all(new, &after, &lists)).some();
     addresses
         .map(|found| PublishedChange::Addresses(found.text()))
         .or_else(|| details(old, new).map(PublishedChange::Details))
 }
 
 /// The entries of several slices together.
-fn entries_of_all<'a>(slices: &[&'a EndpointSlice]) -> Entries<'a> {
+fn entries_of_all<'a>(slices: &[&'a EndpointSlice], ports: &[String], lists: &PortLists<'_>) -> Entries<'a> {
     let mut all = Entries::new();
-    for (who, mut stages) in slices.iter().flat_map(|s| slice_entries(s)) {
+    for (who, mut stages) in slices.iter().zip(ports).flat_map(|(slice, ports)| slice_entries(slice, ports, lists)) {
         all.entry(who).or_default().append(&mut stages);
     }
     with_stages_in_order(all)
@@ -105,12 +120,12 @@ fn details(old: &[&EndpointSlice], new: &[&EndpointSlice]) -> Option<String> {
     first.or_else(|| is_moved().then(|| "the same addresses in other slices".to_owned()))
 }
 
-fn in_short(entries: &Entries<'_>) -> String {
+fn in_short(lists: &PortLists<'_>, entries: &Entries<'_>) -> String {
     let mut stages: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut ports: BTreeSet<&str> = BTreeSet::new();
+    let mut ports: BTreeSet<usize> = BTreeSet::new();
     for (list, stage) in entries.values().flatten() {
         *stages.entry(stage).or_default() += 1;
-        ports.insert(list);
+        ports.insert(*list);
     }
     let mut text = match entries.len() {
         0 => "no addresses".to_owned(),
@@ -121,7 +136,7 @@ fn in_short(entries: &Entries<'_>) -> String {
         let counts: Vec<String> = stages.iter().map(|(stage, n)| format!("{n} {stage}")).collect();
         text = format!("{text} ({})", counts.join(", "));
     }
-    let ports: Vec<&str> = ports.into_iter().filter(|p| !p.is_empty()).collect();
+    let ports: Vec<_> = ports.into_iter().map(|list| lists.shown(list)).filter(|p| !p.is_empty()).collect();
     if !ports.is_empty() {
         text = format!("{text}, ports {}", some(&ports));
     }
@@ -132,28 +147,71 @@ const READY: &str = "ready";
 const NOT_READY: &str = "not ready";
 const TERMINATING: &str = "terminating";
 
-fn endpoints_entries(object: &Endpoints) -> Entries<'_> {
+/// The port lists of two objects, sorted, each once: lists are compared with each other, and not for each address.
+struct PortLists<'p>(Vec<&'p String>);
+
+impl<'p> PortLists<'p> {
+    /// The most ports of a list that are shown, and the most letters.
+    const SHOWN: usize = 32;
+    const LETTERS: usize = 4096;
+
+    fn of(all: impl Iterator<Item = &'p String>) -> Self {
+        let mut all: Vec<&String> = all.collect();
+        all.sort_unstable();
+        all.dedup();
+        Self(all)
+    }
+
+    fn place(&self, list: &str) -> usize {
+        self.0.binary_search_by(|known| known.as_str().cmp(list)).unwrap_or_default()
+    }
+
+    /// A list in a message.
+    fn shown(&self, place: usize) -> Cow<'p, str> {
+        let list: &'p str = self.0.get(place).map_or("", |list| list);
+        let shown = list.match_indices(PLUS).nth(Self::SHOWN - 1).map_or(list, |(end, _)| &list[..end]);
+        let shown = shown.char_indices().nth(Self::LETTERS).map_or(shown, |(end, _)| &shown[..end]);
+        match list[shown.len()..].matches(PLUS).count() {
+            0 => Cow::Borrowed(shown),
+            more => Cow::Owned(format!("{shown}{PLUS}{more} more")),
+        }
+    }
+}
+
+/// What is between the ports of a list.
+const PLUS: &str = " + ";
+
+/// The ports of each subset.
+fn endpoints_ports(object: &Endpoints) -> Vec<String> {
+    object.subsets.iter().map(|subset| ports(subset.ports.iter().map(endpoints_port))).collect()
+}
+
+fn slice_ports(slice: &EndpointSlice) -> String {
+    ports(slice.ports.iter().flatten().map(slice_port))
+}
+
+fn endpoints_entries<'a>(object: &'a Endpoints, ports: &[String], lists: &PortLists<'_>) -> Entries<'a> {
     let mut all = Entries::new();
-    for subset in &object.subsets {
-        let ports = ports(subset.ports.iter().map(endpoints_port));
+    for (subset, ports) in object.subsets.iter().zip(ports) {
+        let ports = lists.place(ports);
         for (list, stage) in [(&subset.addresses, READY), (&subset.not_ready_addresses, NOT_READY)] {
             for address in list {
                 let who = (address.ip.as_str(), target(address.target_ref.as_deref()));
-                all.entry(who).or_default().push((Rc::clone(&ports), stage));
+                all.entry(who).or_default().push((ports, stage));
             }
         }
     }
     with_stages_in_order(all)
 }
 
-fn slice_entries(slice: &EndpointSlice) -> Entries<'_> {
+fn slice_entries<'a>(slice: &'a EndpointSlice, ports: &str, lists: &PortLists<'_>) -> Entries<'a> {
     let mut all = Entries::new();
-    let ports = ports(slice.ports.iter().flatten().map(slice_port));
+    let ports = lists.place(ports);
     for endpoint in &slice.endpoints {
         let stage = stage(endpoint);
         let pod = target(endpoint.target_ref.as_deref());
         for address in &endpoint.addresses {
-            all.entry((address, pod)).or_default().push((Rc::clone(&ports), stage));
+            all.entry((address, pod)).or_default().push((ports, stage));
         }
     }
     with_stages_in_order(all)
@@ -190,19 +248,29 @@ fn port(name: &str, number: Option<i32>, protocol: &str, app_protocol: Option<&s
 }
 
 /// The ports of a list as one text, whatever their order.
-fn ports(list: impl Iterator<Item = String>) -> Rc<str> {
+fn ports(list: impl Iterator<Item = String>) -> String {
     let list: BTreeSet<String> = list.collect();
-    list.into_iter().collect::<Vec<_>>().join(" + ").into()
+    list.into_iter().collect::<Vec<_>>().join(PLUS)
 }
 
 /// Addresses that come, go or change.
-fn entries(old: &Entries<'_>, new: &Entries<'_>) -> Difference {
+fn entries(lists: &PortLists<'_>, old: &Entries<'_>, new: &Entries<'_>) -> Difference {
     let added: Vec<_> = new.keys().filter(|who| !old.contains_key(*who)).map(|w| name(*w)).collect();
     let removed: Vec<_> = old.keys().filter(|who| !new.contains_key(*who)).map(|w| name(*w)).collect();
-    let mut changed: BTreeMap<(String, Aspect), Vec<String>> = BTreeMap::new();
+    // Thousands of addresses often change in the same way, which is put into words once.
+    let mut steps: BTreeMap<(&Stages, &Stages), usize> = BTreeMap::new();
+    let mut places: BTreeMap<(String, Aspect), usize> = BTreeMap::new();
+    let mut changed: Vec<Vec<String>> = Vec::new();
     for (who, after) in new {
         let Some(before) = old.get(who).filter(|before| *before != after) else { continue };
-        changed.entry(step(before, after)).or_default().push(name(*who));
+        let place = *steps.entry((before, after)).or_insert_with(|| {
+            let place = *places.entry(step(lists, before, after)).or_insert(changed.len());
+            if place == changed.len() {
+                changed.push(Vec::new());
+            }
+            place
+        });
+        changed[place].push(name(*who));
     }
     let mut found = Difference::default();
     if !added.is_empty() {
@@ -211,16 +279,19 @@ fn entries(old: &Entries<'_>, new: &Entries<'_>) -> Difference {
     if !removed.is_empty() {
         found.add(Aspect::Addresses, format!("- {}", some(&removed)));
     }
-    for ((step, aspect), who) in changed {
-        found.add(aspect, format!("{step}: {}", some(&who)));
+    for ((step, aspect), place) in places {
+        found.add(aspect, format!("{step}: {}", some(&changed[place])));
     }
     found
 }
 
 /// The change of an endpoint: of its stage, or else of its ports.
-fn step(before: &Stages, after: &Stages) -> (String, Aspect) {
+fn step(lists: &PortLists<'_>, before: &Stages, after: &Stages) -> (String, Aspect) {
     let stages = |what: &Stages| -> BTreeSet<&str> { what.iter().map(|(_, stage)| *stage).collect() };
-    let ports = |what: &Stages| what.iter().map(|(ports, _)| ports.to_string()).collect::<Vec<_>>().join(", ");
+    let ports = |what: &Stages| {
+        let shown: Vec<_> = what.iter().take(PortLists::SHOWN).map(|(list, _)| lists.shown(*list)).collect();
+        shown.join(", ")
+    };
     match (stages(before), stages(after)) {
         (a, b) if a != b && a.len() == 1 && b.len() == 1 => {
             (format!("{} -> {}", a.first().unwrap_or(&""), b.first().unwrap_or(&"")), Aspect::Readiness)

@@ -119,10 +119,19 @@ impl<'a> PortBlocks<'a> {
         Ok(())
     }
 
-    /// The ports that a row serves, as indices of [`Self::served`].
-    pub(super) fn served_by(&self, row: usize) -> impl Iterator<Item = usize> {
-        let some = self.targets.rows()[row].iter().filter_map(|number| self.by_some.get(number));
-        self.by_all.clone().chain(some.cloned().flatten())
+    /// Places in [`served`](Self::served) of the ports that all blocks serve.
+    pub(super) fn served_by_all(&self) -> impl Iterator<Item = usize> + use<> {
+        self.by_all.clone()
+    }
+
+    /// The names with numbers that the blocks of a row serve.
+    pub(super) fn numbers_of(&self, row: usize) -> impl Iterator<Item = (NameId, i32)> {
+        self.targets.rows()[row].iter().copied()
+    }
+
+    /// Places in [`served`](Self::served) of the ports that refer to a name, with its number.
+    pub(super) fn served_by_number(&self, number: (NameId, i32)) -> impl Iterator<Item = usize> + use<> {
+        self.by_some.get(&number).cloned().into_iter().flatten()
     }
 }
 

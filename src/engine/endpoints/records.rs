@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     engine::{
         membership,
-        ports::miss,
+        ports::{NameId, PortMisses},
         reason::Reason,
         record::{Record, Recorder, Scope},
         stored_addresses::{StoredAddress, StoredGroup, record_stored},
@@ -65,6 +65,10 @@ pub(super) fn listed(made: &PodSubsets<'_>, pods: &[&Pod], recorder: &mut impl R
     let PodSubsets { blocks, entries, .. } = made;
     let merged = Merged::of(made);
     for entry in entries {
+        // What is not recorded is not made.
+        if !recorder.open() {
+            return;
+        }
         let index = entry.pod;
         if blocks.service.ports.is_empty() && !blocks.portless() {
             recorder.record(|| of_pod(index, Reason::NoPorts, String::new()));
@@ -99,12 +103,13 @@ fn misses(
     recorder: &mut impl Recorder,
 ) {
     let targets = &made.blocks.targets;
+    let mut misses = PortMisses::of(pods[entry.pod]);
     for port in targets.missing(&targets.rows()[entry.row]).filter(|port| asked(*port)) {
         if !recorder.open() {
             return;
         }
         recorder.record(|| {
-            let (reason, detail) = miss(pods[entry.pod], &made.blocks.service.ports[port]);
+            let (reason, detail) = misses.miss(&made.blocks.service.ports[port]);
             Record { scope: Scope::Endpoints, pod: entry.pod, port: Some(port), reason, detail }
         });
     }
@@ -112,27 +117,34 @@ fn misses(
 
 /// A pod whose address stands for those of other pods too: it is listed on every port that any of them has, and as
 /// ready only if all pods with that port are.
-fn listed_for_several(
+fn listed_for_several<'a>(
     made: &PodSubsets<'_>,
     pods: &[&Pod],
-    entry: &PodEntry,
-    all: &[PodEntry],
+    entry: &'a PodEntry,
+    all: &'a [PodEntry],
     recorder: &mut impl Recorder,
 ) {
     let blocks = &made.blocks;
-    // The pod that decides for each port: the first that is not ready, or else the first of all.
-    let mut decides: BTreeMap<usize, &PodEntry> = BTreeMap::new();
+    // The pod that decides for each port: the first that is not ready, or else the first of all. Ports that refer to a number
+    // are those of all of them.
+    let count = |first: &mut &'a PodEntry, one: &'a PodEntry| {
+        if first.ready && !one.ready {
+            *first = one;
+        }
+    };
+    let mut of_all = all.first().unwrap_or(entry);
+    let mut of_numbers: BTreeMap<(NameId, i32), &PodEntry> = BTreeMap::new();
     for one in all {
-        for served in blocks.served_by(one.row) {
-            let first = decides.entry(served).or_insert(one);
-            if first.ready && !one.ready {
-                *first = one;
-            }
+        count(&mut of_all, one);
+        for number in blocks.numbers_of(one.row) {
+            count(of_numbers.entry(number).or_insert(one), one);
         }
     }
+    let numbered = blocks.served_by_all().map(|served| (served, of_all));
+    let named = of_numbers.into_iter().flat_map(|(number, one)| blocks.served_by_number(number).map(move |s| (s, one)));
     // One port may have several numbers: clients use any of them.
     let mut recorded: BTreeMap<Option<usize>, &PodEntry> = BTreeMap::new();
-    for (served, one) in decides {
+    for (served, one) in numbered.chain(named) {
         let first = recorded.entry(blocks.served[served]).or_insert(one);
         if one.ready && !first.ready {
             *first = one;
@@ -184,7 +196,10 @@ pub(super) fn truncated(made: &PodSubsets<'_>, kept: &[[usize; 2]], recorder: &m
         }
         // If the address belongs to several pods, one port may have several numbers: it is cut if none is left.
         let mut ports: BTreeMap<Option<usize>, bool> = BTreeMap::new();
-        for served in rows.into_iter().flat_map(|row| blocks.served_by(row)) {
+        // Rows share numbers, and what all serve is looked at once.
+        let numbers: BTreeSet<(NameId, i32)> = rows.into_iter().flat_map(|row| blocks.numbers_of(row)).collect();
+        let named = numbers.into_iter().flat_map(|number| blocks.served_by_number(number));
+        for served in blocks.served_by_all().chain(named) {
             let gone = places.subset_of[served].is_some_and(|s| cut.contains(&s));
             *ports.entry(blocks.served[served]).or_insert(true) &= gone;
         }

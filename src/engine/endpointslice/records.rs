@@ -6,7 +6,7 @@ use crate::{
     engine::{
         membership,
         phrase::clip,
-        ports::{PortTargets, miss},
+        ports::{PortMisses, PortTargets},
         reason::Reason,
         record::{Record, Recorder, Scope},
         stored_addresses::{StoredAddress, StoredGroup, record_stored},
@@ -100,11 +100,12 @@ pub(super) fn port_misses(
     if !recorder.open() {
         return;
     }
+    let mut misses = PortMisses::of(job.pods[index]);
     for port in targets.missing(&targets.rows()[row]) {
         if !recorder.open() {
             return;
         }
-        let (reason, detail) = miss(job.pods[index], &job.service.ports[port]);
+        let (reason, detail) = misses.miss(&job.service.ports[port]);
         for &family in &job.families {
             let detail = detail.clone();
             recorder.record(|| Record { scope: scope(family), pod: index, port: Some(port), reason, detail });

@@ -8,6 +8,8 @@ use crate::{
 
 /// Values that share fewer letters are different words, in thousandths.
 const ALIKE: usize = 600;
+/// The most addresses of a pod that are looked for. An API server accepts one of each family.
+const MAX_IPS: usize = 16;
 
 /// How a Service concerns a pod; the closer, the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +47,7 @@ impl PodRelation {
 fn lists(state: &State<'_>, pod: &Pod) -> bool {
     let is_target =
         |target: &ObjectRef| target.kind == "Pod" && target.name == *pod.name() && target.namespace == *pod.namespace();
-    let is_address = |address: &Text| pod.ips.iter().any(|ip| ip.raw == *address);
+    let is_address = |address: &Text| pod.ips.iter().take(MAX_IPS).any(|ip| ip.raw == *address);
     let is_pod = |target: Option<&ObjectRef>, address: Option<&Text>| match target {
         Some(target) => is_target(target),
         None => address.is_some_and(is_address),
@@ -63,15 +65,13 @@ fn lists(state: &State<'_>, pod: &Pod) -> bool {
 /// A selector is a near miss if the pod has some of its pairs, or a value that is spelt alike.
 fn near_miss(selector: &Labels, labels: &Labels) -> PodRelation {
     let (mut equal, mut similarity) = (0, 0);
-    for (key, wanted) in selector.iter() {
-        match labels.get(key) {
-            Some(found) if found == wanted => equal += 1,
-            Some(found) => {
-                let shared = shared_letters(wanted, found);
-                similarity += if shared >= ALIKE { shared } else { 0 };
-            }
-            None => {}
+    for (_, wanted, found) in selector.shared_with(labels) {
+        if found == wanted {
+            equal += 1;
+            continue;
         }
+        let shared = shared_letters(wanted, found);
+        similarity += if shared >= ALIKE { shared } else { 0 };
     }
     if (equal, similarity) == (0, 0) { PodRelation::None } else { PodRelation::NearMiss { equal, similarity } }
 }

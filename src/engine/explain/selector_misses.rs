@@ -23,6 +23,12 @@ const MAX_DIFFERENCES: usize = 3;
 const MAX_NAMESPACES: usize = 5;
 /// The most groups that share a pair with a selector, and are compared with it: thousands of Services may match nothing.
 const MAX_COMPARED: usize = 256;
+/// From so many close groups on, no further key of the selector is looked at.
+const MAX_CLOSE: usize = 1024;
+/// The most groups of other namespaces that are compared with a selector.
+const MAX_MATCHED: usize = 1024;
+/// The most letters of a value that are compared. No API server accepts as many.
+const MAX_LETTERS: usize = 256;
 
 /// Pods grouped by namespace and labels: made once, and used for every Service whose selector matches nothing.
 #[derive(Debug, Default)]
@@ -79,6 +85,10 @@ impl<'a> LabelGroups<'a> {
     fn close(&self, namespace: &Text, selector: &Labels) -> CloseGroups<'_, 'a> {
         let (mut close, mut is_all) = (BTreeSet::new(), true);
         for (key, wanted) in selector.iter().take(MAX_COMPARED) {
+            if close.len() >= MAX_CLOSE {
+                is_all = false;
+                break;
+            }
             let Some(values) = self.by_key.get(&(namespace, key)) else { continue };
             close.extend(values.equal(wanted).take(MAX_COMPARED));
             close.extend(values.neighbours(wanted));
@@ -87,11 +97,12 @@ impl<'a> LabelGroups<'a> {
         CloseGroups { groups: close.into_iter().map(|i| &self.all[i]).collect(), is_all }
     }
 
-    /// The groups of all namespaces that `selector`, which is not empty, matches.
-    fn matching<'b>(&'b self, selector: &'b Labels) -> impl Iterator<Item = &'b LabelGroup<'a>> {
+    /// The groups of all namespaces that `selector`, which is not empty, matches; and whether all were looked at.
+    fn matching<'b>(&'b self, selector: &'b Labels) -> (impl Iterator<Item = &'b LabelGroup<'a>>, bool) {
         let lists = selector.iter().map(|pair| self.by_pair.get(&pair).map_or(&[][..], Vec::as_slice));
         let shortest = lists.min_by_key(|l| l.len()).unwrap_or_default();
-        shortest.iter().map(|i| &self.all[*i]).filter(|g| selector.selects(&g.first.labels))
+        let looked_at = shortest.iter().take(MAX_MATCHED).map(|i| &self.all[*i]);
+        (looked_at.filter(|g| selector.selects(&g.first.labels)), shortest.len() <= MAX_MATCHED)
     }
 }
 
@@ -126,12 +137,8 @@ type Pairs<'a> = Vec<(&'a Text, &'a Text)>;
 /// Compares pods with a selector. The time depends on the labels of the pods: a selector can have any number of pairs.
 fn closeness(selector: &Labels, labels: &Labels) -> Closeness {
     let (mut equal, mut other) = (0, 0);
-    for (key, found) in labels.iter() {
-        match selector.get(key) {
-            Some(wanted) if wanted == found => equal += 1,
-            Some(_) => other += 1,
-            None => {}
-        }
+    for (_, wanted, found) in selector.shared_with(labels) {
+        *(if wanted == found { &mut equal } else { &mut other }) += 1;
     }
     (equal, other)
 }
@@ -149,7 +156,7 @@ fn differences<'a>(selector: &Labels, close: CloseGroups<'_, 'a>) -> Vec<Cause> 
         }
         // A pod that has none of the keys is not close.
         if closeness == best && best != (0, 0) {
-            let pairs = labels.iter().filter(|(key, _)| selector.contains_key(key)).collect();
+            let pairs = selector.shared_with(labels).map(|(key, _, found)| (key, found)).collect();
             closest.entry(pairs).or_insert((0, group.first)).0 += group.count;
         }
     }
@@ -177,10 +184,11 @@ fn similarity(selector: &Labels, pairs: &Pairs<'_>) -> usize {
 
 /// The letters that two texts share, in any order, in thousandths of all letters.
 pub(super) fn shared_letters(a: &str, b: &str) -> usize {
+    let [a, b] = [a, b].map(|text| &text.as_bytes()[..text.len().min(MAX_LETTERS)]);
     let mut letters = [0usize; 256];
-    a.bytes().for_each(|c| letters[usize::from(c)] += 1);
+    a.iter().for_each(|&c| letters[usize::from(c)] += 1);
     let mut shared = 0;
-    for c in b.bytes() {
+    for &c in b {
         let left = &mut letters[usize::from(c)];
         shared += usize::from(*left > 0);
         *left = left.saturating_sub(1);
@@ -215,7 +223,8 @@ fn difference(selector: &Labels, count: usize, pod: &Pod) -> Cause {
 /// The other namespaces in which the selector would match pods.
 fn other_namespaces(selector: &Labels, groups: &LabelGroups<'_>) -> Option<Cause> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for group in groups.matching(selector) {
+    let (matching, is_all) = groups.matching(selector);
+    for group in matching {
         *counts.entry(group.first.namespace()).or_default() += group.count;
     }
     if counts.is_empty() {
@@ -230,5 +239,6 @@ fn other_namespaces(selector: &Labels, groups: &LabelGroups<'_>) -> Option<Cause
         0 => String::new(),
         n => format!(", and in {} more", counted(n, "namespace")),
     };
+    let more = if is_all { more } else { format!("{more}; not all were looked at") };
     Some(Cause::new(Reason::OtherNamespace, format!("it would match pods: {}{more}", named.join(", "))))
 }

@@ -7,7 +7,7 @@ use crate::{
     engine::{
         membership,
         phrase::{absent_of, counted},
-        ports::miss,
+        ports::PortMisses,
         reason::Reason,
         state::{Options, State},
     },
@@ -78,8 +78,9 @@ pub(super) fn missing_targets(state: &State<'_>, selected: &[&Pod], table: &Verd
         TargetPort::Name(name) => !present.contains(&(name.as_str(), port.protocol.as_str())),
         TargetPort::Number(_) => false,
     };
+    let mut misses = PortMisses::of(first);
     let cause = |port: &&ServicePort| {
-        let (reason, detail) = miss(first, port);
+        let (reason, detail) = misses.miss(port);
         Cause::new(reason, format!("{}: {detail} (in {})", port_text(port), counted(selected.len(), "pod")))
     };
     open.iter().filter(is_missing).map(cause).collect()

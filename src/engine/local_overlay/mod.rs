@@ -8,6 +8,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
 use crate::{
     engine::{
         plan::plan,
@@ -16,8 +18,8 @@ use crate::{
         subsets,
     },
     model::{
-        Endpoint, EndpointAddress, EndpointSlice, EndpointSubset, Endpoints, HintName, Hints, Nodes, Pod, Service,
-        Text, names,
+        Conditions, Endpoint, EndpointAddress, EndpointSlice, EndpointSubset, Endpoints, HintName, Hints, Nodes, Pod,
+        Service, Text, names,
     },
 };
 
@@ -77,12 +79,15 @@ pub fn overlay_slices(service: &Service, slices: &[&EndpointSlice], local: &Loca
             endpoint.hints.clone_from(&zone_hint);
         }
     };
+    let deleted: BTreeSet<&Text> = planned.delete.iter().collect();
+    // Of several with one name, the first.
+    let updated = std::mem::take(&mut planned.update).into_iter().rev();
+    let mut updated: BTreeMap<Text, Vec<Endpoint>> = updated.map(|s| (s.meta.name, s.endpoints)).collect();
     for (index, before) in &here {
         // A slice that the plan deletes has no endpoint here any more; those of other nodes keep it.
-        let written = planned.update.iter_mut().find(|s| s.meta.name == before.meta.name);
-        let mut after = match written {
-            Some(slice) => std::mem::take(&mut slice.endpoints),
-            None if planned.delete.contains(&before.meta.name) => Vec::new(),
+        let mut after = match updated.get_mut(&before.meta.name) {
+            Some(endpoints) => std::mem::take(endpoints),
+            None if deleted.contains(&before.meta.name) => Vec::new(),
             None => continue,
         };
         after.iter_mut().for_each(hint);
@@ -138,17 +143,24 @@ impl LocalPods<'_> {
 
     /// The endpoints of a stored slice: those of other nodes as they are, and those of this node as decided. A stored one
     /// that was decided equally keeps its place and its hints.
-    fn merged(&self, stored: &EndpointSlice, mut decided: Vec<Endpoint>) -> Vec<OverlaidEndpoint> {
+    fn merged(&self, stored: &EndpointSlice, decided: Vec<Endpoint>) -> Vec<OverlaidEndpoint> {
         let mut merged = Vec::with_capacity(stored.endpoints.len() + decided.len());
+        let mut same: BTreeMap<_, VecDeque<usize>> = BTreeMap::new();
+        for (place, endpoint) in decided.iter().enumerate() {
+            same.entry(what_counts(endpoint)).or_default().push_back(place);
+        }
+        let mut stays = vec![false; decided.len()];
         for (index, endpoint) in stored.endpoints.iter().enumerate() {
             if !self.is_here(endpoint) {
                 merged.push(OverlaidEndpoint::Stored(index));
-            } else if let Some(same) = decided.iter().position(|d| is_same(d, endpoint)) {
-                decided.remove(same);
+            } else if let Some(place) = same.get_mut(&what_counts(endpoint)).and_then(VecDeque::pop_front) {
+                stays[place] = true;
                 merged.push(OverlaidEndpoint::Stored(index));
             }
         }
-        merged.extend(decided.into_iter().map(|e| OverlaidEndpoint::Decided(Box::new(e))));
+        drop(same);
+        let new = decided.into_iter().zip(stays).filter(|(_, stays)| !stays).map(|(endpoint, _)| endpoint);
+        merged.extend(new.map(|endpoint| OverlaidEndpoint::Decided(Box::new(endpoint))));
         merged
     }
 
@@ -164,14 +176,11 @@ impl LocalPods<'_> {
     }
 }
 
-/// Whether two endpoints differ in their hints at most. A static pod has another uid at its kubelet than at the API server.
-fn is_same(a: &Endpoint, b: &Endpoint) -> bool {
-    let Endpoint { addresses, conditions, hostname, target_ref, deprecated_topology, node_name, zone, hints: _ } = a;
-    *addresses == b.addresses
-        && *conditions == b.conditions
-        && *hostname == b.hostname
-        && target_ref.as_ref().map(|r| &r.name) == b.target_ref.as_ref().map(|r| &r.name)
-        && *deprecated_topology == b.deprecated_topology
-        && *node_name == b.node_name
-        && *zone == b.zone
+/// What makes two endpoints differ: all but their hints. A static pod has another uid at its kubelet than at the API server.
+fn what_counts(endpoint: &Endpoint) -> impl Ord {
+    let Endpoint { addresses, conditions, hostname, target_ref, deprecated_topology, node_name, zone, hints: _ } =
+        endpoint;
+    let Conditions { ready, serving, terminating } = conditions;
+    let target = target_ref.as_ref().map(|target| &target.name);
+    (addresses, hostname, target, deprecated_topology, node_name, zone, [*ready, *serving, *terminating])
 }

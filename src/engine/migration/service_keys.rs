@@ -87,13 +87,12 @@ impl ServiceKeys {
 
     /// What each key stands for, if nodes have `zone_key` as their zone.
     pub(super) fn levels(&self, zone_key: Option<&Text>) -> Vec<KeyLevel> {
+        let zone_label = zone_key.filter(|zone| self.labels().any(|label| label == zone.as_str()));
         let level = |key: &Text| match key.as_str() {
             names::HOSTNAME => KeyLevel::Node,
             names::ZONE | OLD_ZONE if self.source != KeySource::OpenYurt => KeyLevel::Zone,
             WILDCARD if self.source == KeySource::Field => KeyLevel::Everything,
-            _ if self.labels().any(|label| Some(label) == zone_key.map(Text::as_str) && is_label(key, label)) => {
-                KeyLevel::Zone
-            }
+            _ if zone_label.is_some_and(|label| is_label(key, label)) => KeyLevel::Zone,
             _ => KeyLevel::Other,
         };
         self.keys.iter().map(level).collect()

@@ -2,6 +2,7 @@
 
 use crate::{
     engine::{
+        phrase::clip,
         reason::{Finding, Reason},
         state::State,
     },
@@ -22,16 +23,16 @@ pub(super) fn find(state: &State<'_>, findings: &mut Vec<Finding>) {
     if present.is_empty() {
         return;
     }
+    let has: Vec<String> = present.iter().take(SHOWN).map(|(name, protocol)| text(name, protocol)).collect();
+    let has = has.join(", ");
     for (i, port) in service.ports.iter().enumerate() {
         let wanted = (port.name.clone(), protocol_or_tcp(&port.protocol));
         if present.binary_search(&wanted).is_ok() {
             continue;
         }
-        let has: Vec<String> = present.iter().take(SHOWN).map(|(name, protocol)| text(name, protocol)).collect();
         let message = format!(
-            "no endpoint has a port {}, and kube-proxy joins ports by name and protocol; the endpoints have {}",
+            "no endpoint has a port {}, and kube-proxy joins ports by name and protocol; the endpoints have {has}",
             text(&wanted.0, wanted.1),
-            has.join(", ")
         );
         let pointer = Some(format!("/spec/ports/{i}/name"));
         findings.push(Finding { pointer, ..Finding::new(Reason::EndpointPortMissing, service.key(), message) });
@@ -39,6 +40,7 @@ pub(super) fn find(state: &State<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn text(name: &Text, protocol: &str) -> String {
+    let (name, protocol) = (clip(name), clip(protocol));
     if name.is_empty() { format!("without a name ({protocol})") } else { format!("named {name} ({protocol})") }
 }
 

@@ -5,20 +5,19 @@ use super::{
     hint_mode::HintMode,
     settings::without_effect,
     topology,
-    zones::Zones,
 };
 use crate::{
     engine::{
         record::Recorder,
         state::{Event, EventType, SyncReport},
     },
-    model::Family,
+    model::{Family, ZoneShares},
 };
 
 /// Sets the hints of one sync. It remembers what upstream's topology cache remembers between address types.
 pub(in super::super) struct Hinter<'a> {
     pub(in super::super) mode: HintMode,
-    zones: Option<Zones<'a>>,
+    zones: Option<&'a ZoneShares>,
     /// Whether an earlier address type has got hints (`HasPopulatedHints`).
     populated: bool,
 }
@@ -27,7 +26,7 @@ impl<'a> Hinter<'a> {
     /// Reads the mode of the Service, and the zones of the nodes if the mode needs them.
     pub(in super::super) fn of(job: &SliceJob<'a>) -> Self {
         let mode = HintMode::of(job.service, job.profile);
-        let zones = if mode == HintMode::Topology { Zones::of(job.nodes) } else { None };
+        let zones = if mode == HintMode::Topology { job.nodes.zone_shares() } else { None };
         Self { mode, zones, populated: false }
     }
 
@@ -50,7 +49,7 @@ impl<'a> Hinter<'a> {
             }
             HintMode::Traffic(traffic) => traffic.apply(draft, job.profile.hash),
             HintMode::Topology => {
-                let answer = topology::apply(self.zones.as_ref(), draft, job.profile.hash);
+                let answer = topology::apply(self.zones, draft, job.profile.hash);
                 self.announce(job, family, &answer, report);
                 refused = answer.err();
             }

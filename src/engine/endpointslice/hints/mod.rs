@@ -6,7 +6,6 @@ mod hinter;
 mod settings;
 mod topology;
 mod traffic;
-mod zones;
 
 pub(super) use hint_mode::HintMode;
 pub(super) use hinter::Hinter;

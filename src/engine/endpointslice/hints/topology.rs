@@ -4,21 +4,20 @@ use std::collections::BTreeMap;
 
 use crate::{
     engine::profile::HashKind,
-    model::{Endpoint, EndpointSlice, HintName, Hints, Text},
+    model::{Endpoint, EndpointSlice, HintName, Hints, Text, ZoneShares},
 };
 
 use super::{
     super::draft::SliceDraft,
     allocation::{self, Allocation},
     traffic::is_ready,
-    zones::Zones,
 };
 
 const NODES: &str = "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes";
 const NO_ZONE: &str = "One or more endpoints do not have a zone specified";
 
 /// Sets hints; or removes all of them, and returns why.
-pub(super) fn apply(zones: Option<&Zones<'_>>, draft: &mut SliceDraft<'_>, hash: HashKind) -> Result<(), String> {
+pub(super) fn apply(zones: Option<&ZoneShares>, draft: &mut SliceDraft<'_>, hash: HashKind) -> Result<(), String> {
     let answer = zones.ok_or_else(|| NODES.to_owned()).and_then(|zones| give(zones, draft, hash));
     if answer.is_err() {
         draft.remove_hints(hash);
@@ -26,7 +25,7 @@ pub(super) fn apply(zones: Option<&Zones<'_>>, draft: &mut SliceDraft<'_>, hash:
     answer
 }
 
-fn give(zones: &Zones<'_>, draft: &mut SliceDraft<'_>, hash: HashKind) -> Result<(), String> {
+fn give(zones: &ZoneShares, draft: &mut SliceDraft<'_>, hash: HashKind) -> Result<(), String> {
     let allocations = allocation::allocate(zones.shares(), ready_endpoints(draft))?;
     let mut have = vec![0; allocations.len()];
     draft.move_to_update(hash, |slice| match hints_by_zone(slice, zones, &allocations, &have) {
@@ -78,7 +77,7 @@ fn ready_endpoints(draft: &SliceDraft<'_>) -> usize {
 /// slice gives a zone more than its maximum.
 fn hints_by_zone(
     slice: &EndpointSlice,
-    zones: &Zones<'_>,
+    zones: &ZoneShares,
     allocations: &[Allocation],
     have: &[usize],
 ) -> Option<BTreeMap<usize, usize>> {

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Nodes, Text};
+use super::{Node, Text};
 
 /// Zones by name, and the share of the CPU of each.
-pub(super) struct Zones<'a> {
-    names: Vec<&'a Text>,
+#[derive(Clone, Debug)]
+pub(crate) struct ZoneShares {
+    names: Vec<Text>,
     shares: Vec<f64>,
 }
 
-impl<'a> Zones<'a> {
+impl ZoneShares {
     /// The zones of the ready worker nodes; `None` if a node has no zone or CPU, or if there are fewer than two zones.
-    pub(super) fn of(nodes: &'a Nodes) -> Option<Self> {
+    pub(super) fn of<'a>(nodes: impl Iterator<Item = &'a Node>) -> Option<Self> {
         let mut cpu: BTreeMap<&Text, i128> = BTreeMap::new();
-        for node in nodes.iter().filter(|n| n.ready && !n.control_plane()) {
+        for node in nodes.filter(|n| n.ready && !n.control_plane()) {
             let zone = node.zone().filter(|_| node.cpu_nano > 0)?;
             *cpu.entry(zone).or_default() += i128::from(node.cpu_nano);
         }
@@ -25,21 +26,21 @@ impl<'a> Zones<'a> {
         #[expect(clippy::cast_precision_loss, reason = "as upstream divides them")]
         let share = |nano: i128| milli(nano) as f64 / milli(total) as f64;
         let shares = cpu.values().map(|nano| share(*nano)).collect();
-        Some(Self { names: cpu.into_keys().collect(), shares })
+        Some(Self { names: cpu.into_keys().cloned().collect(), shares })
     }
 
     /// Index of a zone in the order of names.
-    pub(super) fn index(&self, name: &str) -> Option<usize> {
+    pub(crate) fn index(&self, name: &str) -> Option<usize> {
         self.names.binary_search_by(|zone| zone.as_str().cmp(name)).ok()
     }
 
     /// Name of a zone.
-    pub(super) fn name(&self, index: usize) -> &'a Text {
-        self.names[index]
+    pub(crate) fn name(&self, index: usize) -> &Text {
+        &self.names[index]
     }
 
     /// Shares, in the order of names.
-    pub(super) fn shares(&self) -> &[f64] {
+    pub(crate) fn shares(&self) -> &[f64] {
         &self.shares
     }
 }

@@ -186,7 +186,9 @@ fn similarity(selector: &Labels, pairs: &Pairs<'_>) -> usize {
 pub(super) fn shared_letters(a: &str, b: &str) -> usize {
     let [a, b] = [a, b].map(|text| &text.as_bytes()[..text.len().min(MAX_LETTERS)]);
     let mut letters = [0usize; 256];
-    a.iter().for_each(|&c| letters[usize::from(c)] += 1);
+    for &c in a {
+        letters[usize::from(c)] += 1;
+    }
     let mut shared = 0;
     for &c in b {
         let left = &mut letters[usize::from(c)];

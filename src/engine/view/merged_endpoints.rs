@@ -208,15 +208,12 @@ impl<'a> ServiceEndpoints<'a> {
         let joined = self.joined(port);
         let mut all = EndpointRun { list: Vec::with_capacity(self.work(port)), is_sorted: true, last: None };
         for &JoinedPort { slice, number, .. } in joined {
-            match &self.read {
-                Some(read) => {
-                    read[slice].iter().for_each(|endpoint| all.push(ProxyEndpoint { port: number, ..*endpoint }))
-                }
-                None => {
-                    let slice = self.slices[slice];
-                    let read = slice.endpoints.iter().filter_map(|e| self.reader.read(slice, e, number));
-                    read.for_each(|endpoint| all.push(endpoint));
-                }
+            if let Some(read) = &self.read {
+                read[slice].iter().for_each(|endpoint| all.push(ProxyEndpoint { port: number, ..*endpoint }));
+            } else {
+                let slice = self.slices[slice];
+                let read = slice.endpoints.iter().filter_map(|e| self.reader.read(slice, e, number));
+                read.for_each(|endpoint| all.push(endpoint));
             }
         }
         all.merged()

@@ -112,16 +112,21 @@ impl NodeState {
     pub(super) fn is_large(&self, event: &UpstreamEvent) -> bool {
         const MANY_ENDPOINTS: usize = 2000;
         const LONG_TEXT: usize = 256 << 10;
-        let of_service = |name: &ObjectName| {
-            let counts = WITH_ENDPOINTS.iter().flat_map(|resource| self.of_service(*resource, name));
-            counts.map(|(_, raw)| 1 + raw.endpoints.as_ref().map_or(0, |lists| lists.endpoints.len())).sum::<usize>()
+        // Counting ends there, too.
+        let has_many = |service: &ObjectName| {
+            let mut count = 0;
+            let mut objects = WITH_ENDPOINTS.iter().flat_map(|resource| self.of_service(*resource, service));
+            objects.any(|(_, raw)| {
+                count += 1 + raw.endpoints.as_ref().map_or(0, |lists| lists.endpoints.len());
+                count > MANY_ENDPOINTS
+            })
         };
         let of_object = |resource: Resource, name: &ObjectName| match resource {
-            Resource::Service | Resource::Endpoints => of_service(name) > MANY_ENDPOINTS,
+            Resource::Service | Resource::Endpoints => has_many(name),
             Resource::EndpointSlice => {
                 let before = self.objects.get(&resource).and_then(|objects| objects.get(name));
                 let service = before.and_then(|before| service_of_slice(resource, before));
-                service.is_some_and(|service| of_service(&service) > MANY_ENDPOINTS)
+                service.is_some_and(|service| has_many(&service))
             }
             _ => true,
         };
@@ -132,7 +137,7 @@ impl NodeState {
                 HeldPart::Text(raw) => {
                     let service = service_of_slice(*resource, raw);
                     raw.text.len() > LONG_TEXT
-                        || service.is_some_and(|service| of_service(&service) > MANY_ENDPOINTS)
+                        || service.is_some_and(|service| has_many(&service))
                         || of_object(*resource, name)
                 }
                 HeldPart::Node(node, _) => {

@@ -11,6 +11,7 @@ pub(crate) mod file_lock;
 pub mod files;
 pub(crate) mod freed_memory;
 pub mod net;
+pub(crate) mod places;
 pub(crate) mod status_error;
 pub mod telemetry;
 pub mod tls;

@@ -1,4 +1,4 @@
-//! Worker threads with fair queues: some for short jobs, some for long ones.
+//! Worker threads for which jobs wait in turn: some for short jobs, some for long ones.
 //!
 //! Work that takes more than a millisecond would hold up the connections that the same thread serves, and every thread
 //! that computes keeps memory of its own. So a few threads compute, and those who send the work take turns: peers, and the
@@ -9,20 +9,18 @@
 //! threads that accept and answer get a core when they need one.
 
 use std::{
-    collections::VecDeque,
-    hash::{BuildHasher, Hash, RandomState},
-    panic::{AssertUnwindSafe, catch_unwind},
+    hash::Hash,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, task::spawn_blocking};
 
 use super::{
     background_thread,
-    turns::{Cost, Queue, Turns},
+    places::{NoPlace, PlaceShare, Places},
 };
 use crate::model::Interrupt;
 
@@ -31,7 +29,12 @@ pub(crate) const SHORT: usize = 1 << 20;
 
 /// Worker threads. A clone means the same ones.
 #[derive(Clone, Debug)]
-pub(crate) struct Workers(Arc<WorkersShared>);
+pub(crate) struct Workers {
+    /// Each place is a thread.
+    short: Places,
+    /// Each place is a thread of low priority.
+    long: Places,
+}
 
 /// Why a job was not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,92 +45,17 @@ pub(crate) enum WorkError {
     Panicked,
 }
 
-#[derive(Debug)]
-struct WorkersShared {
-    short: Arc<Lane>,
-    long: Arc<Lane>,
-    /// Names of peers and users are of any length: the queues hold their hashes.
-    names: RandomState,
-}
-
-/// Threads, and the jobs that wait for them.
-#[derive(Debug)]
-struct Lane {
-    threads: usize,
-    /// How many jobs may wait.
-    capacity: usize,
-    /// Whether the threads have a low priority.
-    is_background: bool,
-    queue: Mutex<JobQueue>,
-}
-
-#[derive(Default)]
-struct JobQueue {
-    /// How many threads work.
-    working: usize,
-    next: u64,
-    /// The jobs that wait, by peer and by user.
-    jobs: Turns<u64, Turns<u64, VecDeque<NumberedJob>>>,
-}
-
-struct NumberedJob {
-    number: u64,
-    cost: u64,
-    state: Arc<JobState>,
-    job: Job,
-}
-
-/// What a job and the one who waits for it tell each other.
-#[derive(Debug, Default)]
-struct JobState {
-    /// Whether it waits no more: it has begun, or was given up.
-    has_left: AtomicBool,
-    /// Whether nobody waits for it any more.
-    is_unwanted: AtomicBool,
-}
-
-impl Cost for NumberedJob {
-    fn cost(&self) -> u64 {
-        self.cost
-    }
-}
-
-/// A job: to be done, or to be given up.
-type Job = Box<dyn FnOnce(Verdict<'_>) + Send>;
-
-#[derive(Clone, Copy, Debug)]
-enum Verdict<'a> {
-    Run(Interrupt<'a>),
-    GiveUp,
-}
-
-impl std::fmt::Debug for JobQueue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("JobQueue").field("waiting", &self.jobs.count()).finish_non_exhaustive()
-    }
-}
-
 impl Workers {
     /// This many threads for short jobs, and one fewer, but at least one, for long ones. This many jobs of each may wait.
     pub(crate) fn new(threads: usize, capacity: usize) -> Self {
-        let (short, long) = (threads.max(1), threads.saturating_sub(1).max(1));
-        Self::of_lanes(Lane::new(short, capacity, false), Lane::new(long, capacity, true))
-    }
-
-    /// This many threads, for which this many jobs may wait; all of them are long, whatever is known of their input.
-    pub(crate) fn for_long_jobs(threads: usize, capacity: usize) -> Self {
-        let all = Lane::new(threads.max(1), capacity, true);
-        Self::of_lanes(all.clone(), all)
-    }
-
-    fn of_lanes(short: Arc<Lane>, long: Arc<Lane>) -> Self {
-        Self(Arc::new(WorkersShared { short, long, names: RandomState::new() }))
+        let places = |threads: usize| Places::new(threads.max(1), capacity, PlaceShare::All);
+        Self { short: places(threads), long: places(threads.saturating_sub(1)) }
     }
 
     /// How many short jobs wait.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
-        self.0.short.lock().jobs.count()
+        self.short.waiting()
     }
 
     /// Does `work` when it is the turn of `peer`, and among its users that of `user`. `length` is that of its input in
@@ -150,72 +78,23 @@ impl Workers {
         length: usize,
         work: impl FnOnce(Interrupt<'_>) -> T + Send + 'static,
     ) -> Result<T, WorkError> {
+        let is_short = length <= SHORT;
+        let places = if is_short { &self.short } else { &self.long };
+        let place = places.wait(peer, user, cost(length)).await.map_err(|NoPlace| WorkError::Busy)?;
         let (done, result) = oneshot::channel();
-        let job: Job = Box::new(move |verdict| {
-            // The receiver is gone when nobody waits any more.
-            let _ = done.send(match verdict {
-                Verdict::Run(unwanted) => {
-                    catch_unwind(AssertUnwindSafe(|| work(unwanted))).map_err(|_| WorkError::Panicked)
-                }
-                Verdict::GiveUp => Err(WorkError::Busy),
-            });
-        });
-        let lane = if length <= SHORT { &self.0.short } else { &self.0.long };
-        let _waits = lane.add(self.0.names.hash_one(peer), self.0.names.hash_one(user), cost(length), job);
-        result.await.unwrap_or(Err(WorkError::Panicked))
-    }
-}
-
-impl Lane {
-    fn new(threads: usize, capacity: usize, is_background: bool) -> Arc<Self> {
-        Arc::new(Self { threads, capacity, is_background, queue: Mutex::default() })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, JobQueue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn add(self: &Arc<Self>, peer: u64, user: u64, cost: u64, job: Job) -> WaitingJob {
-        let state = Arc::<JobState>::default();
-        let mut queue = self.lock();
-        let number = queue.add(peer, user, cost, state.clone(), job);
-        // A thread that is about to work takes one of the jobs that wait.
-        let starts = queue.working < self.threads;
-        let given_up = if starts || queue.jobs.count() <= self.capacity { None } else { queue.jobs.give_up() };
-        queue.working += usize::from(starts);
-        drop(queue);
-        if starts {
-            self.start();
+        let unwanted = Unwanted::default();
+        let is_unwanted = unwanted.0.clone();
+        let job = move || {
+            let _place = place;
+            // The receiver is gone when nobody waits any more. A panic drops the sender.
+            let _ = done.send(work(Interrupt::when(&is_unwanted)));
+        };
+        if is_short {
+            spawn_blocking(job);
+        } else if let Err(error) = background_thread::spawn("roster-long-work", job) {
+            tracing::error!(%error, "there is no thread for long work");
         }
-        if let Some(NumberedJob { state, job, .. }) = given_up {
-            state.has_left.store(true, Ordering::Relaxed);
-            job(Verdict::GiveUp);
-        }
-        WaitingJob { lane: self.clone(), number, state }
-    }
-
-    /// Starts a thread that works until no job is left.
-    fn start(self: &Arc<Self>) {
-        let lane = self.clone();
-        let started = self.is_background && background_thread::spawn("roster-long-work", move || lane.work()).is_ok();
-        if !started {
-            let lane = self.clone();
-            tokio::task::spawn_blocking(move || lane.work());
-        }
-    }
-
-    /// Works until no job is left.
-    fn work(&self) {
-        loop {
-            let mut queue = self.lock();
-            let Some(NumberedJob { state, job, .. }) = queue.jobs.take_next() else {
-                queue.working -= 1;
-                return;
-            };
-            drop(queue);
-            state.has_left.store(true, Ordering::Relaxed);
-            job(Verdict::Run(Interrupt::when(&state.is_unwanted)));
-        }
+        result.await.map_err(|_| WorkError::Panicked)
     }
 }
 
@@ -224,33 +103,13 @@ fn cost(length: usize) -> u64 {
     1 + length as u64 / 1024
 }
 
-/// A job that somebody waits for. When nobody does any more, it leaves the queue, or is interrupted.
-struct WaitingJob {
-    lane: Arc<Lane>,
-    number: u64,
-    state: Arc<JobState>,
-}
+/// Whether nobody waits for a job any more. Dropped, it says so.
+#[derive(Debug, Default)]
+struct Unwanted(Arc<AtomicBool>);
 
-impl Drop for WaitingJob {
+impl Drop for Unwanted {
     fn drop(&mut self) {
-        self.state.is_unwanted.store(true, Ordering::Relaxed);
-        // Nearly always it has been done: then nothing is looked for in the queue.
-        if self.state.has_left.load(Ordering::Relaxed) {
-            return;
-        }
-        let job = self.lane.lock().jobs.take_where(&|job| job.number == self.number);
-        // What the job holds is dropped without the lock.
-        drop(job);
-    }
-}
-
-impl JobQueue {
-    fn add(&mut self, peer: u64, user: u64, cost: u64, state: Arc<JobState>, job: Job) -> u64 {
-        let number = self.next;
-        self.next += 1;
-        let job = NumberedJob { number, cost, state, job };
-        self.jobs.change(peer, |users| users.change(user, |jobs| jobs.push_back(job)));
-        number
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -358,7 +217,7 @@ mod tests {
         let expected = short.min(threads.max(1)) + long.min((threads - 1).max(1));
         let mut begun: Vec<char> = begun.iter().take(expected).collect();
         begun.sort_unstable();
-        let waiting = workers.0.short.lock().jobs.count() + workers.0.long.lock().jobs.count();
+        let waiting = workers.short.waiting() + workers.long.waiting();
         assert_eq!(waiting, jobs.len() - expected, "{jobs}");
         drop(hold);
         while let Some(done) = running.join_next().await {
@@ -369,13 +228,9 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn long_jobs_leave_a_thread_for_short_ones() {
-        for (threads, jobs, want) in [
-            (1, "LLs", "Ls"),
-            (2, "LLLs", "Ls"),
-            (2, "LLsss", "Lss"),
-            (3, "LLLLs", "LLs"),
-            (2, "sss", "ss"),
-        ] {
+        for (threads, jobs, want) in
+            [(1, "LLs", "Ls"), (2, "LLLs", "Ls"), (2, "LLsss", "Lss"), (3, "LLLLs", "LLs"), (2, "sss", "ss")]
+        {
             assert_eq!(begun(threads, jobs).await, want, "{threads} {jobs}");
         }
     }

@@ -48,7 +48,8 @@ impl Explainer<'_> {
             let groups = selected.is_empty().then(all);
             let targets = Some(self.index.targets(entry, &self.names));
             let unknown = self.index.unknown_of(entry);
-            let mut all = explain_only(&state, &self.options, Focus { pods: groups, targets, unknown, ..Focus::default() });
+            let mut all =
+                explain_only(&state, &self.options, Focus { pods: groups, targets, unknown, ..Focus::default() });
             self.findings.add_to(entry, &mut all);
             return all;
         };

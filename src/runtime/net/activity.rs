@@ -157,7 +157,7 @@ impl Activity {
     }
 
     /// Whether it was evicted.
-    pub(super) fn is_evicted(&self) -> bool {
+    pub(crate) fn is_evicted(&self) -> bool {
         self.evicted.load(Ordering::Acquire)
     }
 

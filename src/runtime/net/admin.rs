@@ -10,12 +10,7 @@ use axum::{
     routing::get,
 };
 
-use super::{
-    health::Health,
-    heartbeat::Heartbeat,
-    readiness::CheckResult,
-    readiness_reports::ReadinessReports,
-};
+use super::{health::Health, heartbeat::Heartbeat, readiness::CheckResult, readiness_reports::ReadinessReports};
 use crate::runtime::telemetry::registry::CONTENT_TYPE;
 
 /// The routes of the admin listener.

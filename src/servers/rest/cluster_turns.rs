@@ -2,124 +2,95 @@
 
 use std::{
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
 use prometheus_client::metrics::counter::Counter;
-use tokio::{
-    sync::oneshot,
-    time::{Instant, sleep},
-};
+use tokio::time::{Instant, sleep};
 
 use super::RestLimits;
 use crate::runtime::{
+    background_thread,
     net::{Activity, Exchange},
-    workers::{WorkError, Workers},
+    places::{NoPlace, Place, PlaceShare, Places},
 };
 
 /// How often a request that waits looks for one that takes too long.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// The turns of whole clusters. A thread has one cluster in memory, until it has dropped it: what is read and what is dropped
-/// never are more than there are threads.
+/// The turns of whole clusters. A place has one cluster in memory, until it has dropped it: what is read and what is dropped
+/// never are more than there are places.
 #[derive(Debug)]
 pub(super) struct ClusterTurns {
-    workers: Workers,
+    places: Places,
     /// How long an upload may take while another request waits.
     turn: Duration,
-    running: Arc<Mutex<RunningClusters>>,
+    /// In the order in which they began.
+    running: Mutex<Vec<Weak<RunningCluster>>>,
     evicted: Counter,
 }
 
-#[derive(Debug, Default)]
-struct RunningClusters {
-    next: u64,
-    /// In the order in which they began.
-    all: Vec<RunningCluster>,
-}
-
+/// A cluster that is being read or answered, until it is dropped.
 #[derive(Debug)]
 struct RunningCluster {
-    number: u64,
     began: Instant,
     activity: Arc<Activity>,
-    is_evicted: bool,
+    /// The next one begins when this is dropped.
+    _place: Place,
 }
 
 impl ClusterTurns {
     /// Turns within these limits. `evicted` counts the uploads that others did not wait for.
     pub(super) fn new(limits: &RestLimits, evicted: Counter) -> Self {
-        let workers = Workers::for_long_jobs(limits.cluster_requests, limits.requests);
-        Self { workers, turn: limits.cluster_turn, running: Arc::default(), evicted }
+        let places = Places::new(limits.cluster_requests, limits.requests, PlaceShare::All);
+        Self { places, turn: limits.cluster_turn, running: Mutex::default(), evicted }
     }
 
-    /// Resolves when `work` has begun on a thread. The thread goes on with it afterwards.
-    pub(super) async fn begin(
-        &self,
-        exchange: &Exchange,
-        work: impl FnOnce() + Send + 'static,
-    ) -> Result<(), WorkError> {
-        let (begun, mut has_begun) = oneshot::channel();
-        let (running, activity) = (self.running.clone(), exchange.activity.clone());
+    /// Resolves when `work` begins on a thread. The thread goes on with it afterwards.
+    pub(super) async fn begin(&self, exchange: &Exchange, work: impl FnOnce() + Send + 'static) -> Result<(), NoPlace> {
         // The length of the body is not known yet.
-        let mut done = pin!(self.workers.run(exchange.peer, (), 0, move || {
-            let _turn = Turn::begin(running, activity);
-            // The receiver is gone when nobody waits any more; then the body is gone as well.
-            let _ = begun.send(());
-            work();
-        }));
-        loop {
+        let mut place = pin!(self.places.wait(exchange.peer, (), 1));
+        let place = loop {
             tokio::select! {
                 biased;
-                Ok(()) = &mut has_begun => return Ok(()),
-                done = &mut done => return done,
+                place = &mut place => break place?,
                 () = sleep(EVERY) => self.evict_overdue(),
             }
+        };
+        let running =
+            Arc::new(RunningCluster { began: Instant::now(), activity: exchange.activity.clone(), _place: place });
+        self.running(|all| all.push(Arc::downgrade(&running)));
+        let job = move || {
+            let _held = running;
+            work();
+        };
+        if let Err(error) = background_thread::spawn("roster-cluster", job) {
+            tracing::error!(%error, "there is no thread for a cluster");
         }
+        Ok(())
     }
 
     /// Evicts the upload that has taken the longest, if it has had its time: the next turn must come.
     fn evict_overdue(&self) {
-        let mut running = lock(&self.running);
+        let running: Vec<Arc<RunningCluster>> = self.running(|all| all.iter().filter_map(Weak::upgrade).collect());
         // One that was evicted ends soon: its turn is the next one.
-        if running.all.iter().any(|cluster| cluster.is_evicted) {
+        if running.iter().any(|cluster| cluster.activity.is_evicted()) {
             return;
         }
-        let overdue = |cluster: &&mut RunningCluster| {
-            cluster.began.elapsed() > self.turn && cluster.activity.is_evictable(Instant::now())
+        let now = Instant::now();
+        let is_overdue = |cluster: &&Arc<RunningCluster>| {
+            now.duration_since(cluster.began) > self.turn && cluster.activity.is_evictable(now)
         };
-        if let Some(cluster) = running.all.iter_mut().find(overdue) {
-            cluster.is_evicted = true;
+        if let Some(cluster) = running.iter().find(is_overdue) {
             cluster.activity.evict();
             self.evicted.inc();
         }
     }
-}
 
-/// A cluster that is being read or answered, until it is dropped.
-struct Turn {
-    running: Arc<Mutex<RunningClusters>>,
-    number: u64,
-}
-
-impl Turn {
-    fn begin(running: Arc<Mutex<RunningClusters>>, activity: Arc<Activity>) -> Self {
-        let mut all = lock(&running);
-        let number = all.next;
-        all.next += 1;
-        all.all.push(RunningCluster { number, began: Instant::now(), activity, is_evicted: false });
-        drop(all);
-        Self { running, number }
+    fn running<T>(&self, use_them: impl FnOnce(&mut Vec<Weak<RunningCluster>>) -> T) -> T {
+        let mut all = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|cluster| cluster.strong_count() > 0);
+        use_them(&mut all)
     }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        lock(&self.running).all.retain(|cluster| cluster.number != self.number);
-    }
-}
-
-fn lock(running: &Mutex<RunningClusters>) -> MutexGuard<'_, RunningClusters> {
-    running.lock().unwrap_or_else(PoisonError::into_inner)
 }

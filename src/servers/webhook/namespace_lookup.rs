@@ -18,7 +18,7 @@ use prometheus_client::{
     registry::Registry,
 };
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::watch,
     time::{Instant, timeout, timeout_at},
 };
 
@@ -26,7 +26,10 @@ use super::namespace_reads::{NamespaceReads, ReadResult};
 use crate::{
     inventory::{NamespaceRow, Store},
     model::{Labels, Resource, dns},
-    runtime::net::Peer,
+    runtime::{
+        net::Peer,
+        places::{PlaceShare, Places},
+    },
 };
 
 /// Longest time of a read. An API server answers within some milliseconds, and waits at least a second for a review.
@@ -37,6 +40,8 @@ const FOUND: Duration = Duration::from_secs(2);
 const FAILED: Duration = Duration::from_millis(250);
 /// Requests to the API server at the same time.
 const AT_ONCE: usize = 16;
+/// Most reads that wait or go on. Of more than that, the peer with the most loses one.
+const WAITING: usize = 1024;
 
 /// Finds the labels of namespaces.
 #[derive(Debug)]
@@ -49,8 +54,9 @@ pub struct NamespaceLookup {
 struct NamespaceReader {
     client: Client,
     reads: Mutex<NamespaceReads>,
-    /// Tasks that may still begin, to read what waits.
-    tasks: Arc<Semaphore>,
+    /// The places of reads. A client can name any namespace in a review. So peers take turns: one that names a thousand
+    /// namespaces takes neither the time nor the room of another one.
+    places: Places,
     metrics: NamespaceMetrics,
     /// Whether the last request failed: one line of the log is enough.
     failing: AtomicBool,
@@ -73,7 +79,7 @@ impl NamespaceLookup {
         let reader = NamespaceReader {
             client,
             reads: Mutex::default(),
-            tasks: Arc::new(Semaphore::new(AT_ONCE)),
+            places: Places::new(AT_ONCE, WAITING - AT_ONCE, PlaceShare::All),
             metrics,
             failing: AtomicBool::new(false),
         };
@@ -106,7 +112,9 @@ impl NamespaceReader {
     }
 
     fn labels(&self, namespace: &str) -> Option<Labels> {
-        self.reads().result(namespace)?.labels.clone()
+        let labels = self.reads().result(namespace)?.labels.clone()?;
+        // Without the lock: labels may be many.
+        Some(Arc::unwrap_or_clone(labels))
     }
 
     /// Joins or begins a read, unless one has just ended. Returns what ends with it; `None` if there is nothing to wait for.
@@ -115,33 +123,26 @@ impl NamespaceReader {
         if reads.result(namespace).is_some() {
             return None;
         }
-        let end = reads.join(peer, namespace);
-        if let Ok(task) = self.tasks.clone().try_acquire_owned() {
-            // A task of its own, so that a client that closes its connection does not end the read for others.
-            tokio::spawn(self.clone().read_all(task));
-        } else if reads.give_up_excess() {
-            self.metrics.count("busy");
-        }
-        Some(end)
+        // A task of its own, so that a client that closes its connection does not end the read for others.
+        let wait = || tokio::spawn(self.clone().read_in_turn(peer, namespace.to_owned())).abort_handle();
+        Some(reads.join(peer, namespace, wait))
     }
 
-    /// Reads until nothing waits any more.
-    async fn read_all(self: Arc<Self>, task: OwnedSemaphorePermit) {
-        loop {
-            let namespace = {
-                let mut reads = self.reads();
-                let Some(namespace) = reads.begin_next() else {
-                    // Before the lock ends: a review that comes next begins another task.
-                    drop(task);
-                    return;
-                };
-                namespace
-            };
-            // Without an end, all reviews of the namespace would wait.
-            let labels = AssertUnwindSafe(self.read(&namespace)).catch_unwind().await.unwrap_or_default();
-            let until = Instant::now() + if labels.is_some() { FOUND } else { FAILED };
-            self.reads().end(namespace, ReadResult { labels, until });
+    /// Reads a namespace in the turn of a peer.
+    async fn read_in_turn(self: Arc<Self>, peer: Peer, namespace: String) {
+        let Ok(_place) = self.places.wait(peer, (), 1).await else {
+            self.metrics.count("busy");
+            self.reads().leave(peer, &namespace);
+            return;
+        };
+        if !self.reads().begin(peer, &namespace) {
+            return;
         }
+        // Without an end, all reviews of the namespace would wait.
+        let labels = AssertUnwindSafe(self.read(&namespace)).catch_unwind().await.unwrap_or_default();
+        let until = Instant::now() + if labels.is_some() { FOUND } else { FAILED };
+        let forgotten = self.reads().end(namespace, ReadResult { labels: labels.map(Arc::new), until });
+        drop(forgotten);
     }
 
     /// The labels, or `None` where the namespace cannot be read.
@@ -221,10 +222,7 @@ mod tests {
     use serde_json::json;
     use tokio::time::{advance, sleep};
 
-    use super::{
-        super::namespace_reads::{RESULTS, WAITING},
-        *,
-    };
+    use super::{super::namespace_reads::RESULTS, *};
     use crate::runtime::telemetry::registry::MetricsRegistry;
 
     const ME: Peer = Peer::UNKNOWN;

@@ -14,7 +14,6 @@ use super::{
     access_reviews::AccessReviews,
     body_encoding::BodyEncoding,
     caller::Caller,
-    caller_slots::CallerSlots,
     client_certificates::ClientCertificates,
     discovery::DiscoveryDocument,
     edge_cache::EdgeCache,
@@ -31,6 +30,7 @@ use crate::{
     runtime::{
         allowed_hosts::AllowedHosts,
         net::{Exchange, Health},
+        places::Places,
         status_error::StatusError,
     },
 };
@@ -45,7 +45,7 @@ pub(super) struct EdgeApp {
     pub(super) access: Arc<AccessReviews>,
     /// Knows clients by their certificates, if they may have some.
     pub(super) certificates: Option<ClientCertificates>,
-    pub(super) slots: CallerSlots,
+    pub(super) slots: Places,
     pub(super) protobuf_lists: Arc<ProtobufLists>,
     pub(super) metrics: EdgeMetrics,
     pub(super) health: Health,
@@ -155,7 +155,7 @@ impl EdgeApp {
             };
             return Ok(read_response::list(pieces));
         }
-        let slot = self.slots.take(Some(caller.digest()?)).ok_or_else(|| too_many("watches"))?;
+        let slot = self.slots.take(Some(caller.digest()?), ()).ok_or_else(|| too_many("watches"))?;
         let context = WatchContext {
             encoding,
             cache: self.cache.clone(),

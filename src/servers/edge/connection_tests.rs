@@ -14,7 +14,7 @@ use super::{
     access_reviews::AccessReviews,
     api_server::ApiServer,
     app::{EdgeApp, router},
-    caller_slots::CallerSlots,
+    caller_places,
     edge_cache::EdgeCache,
     metrics::{EdgeMetrics, LISTENER},
     node_state::NodeState,
@@ -69,9 +69,9 @@ async fn a15_l1_a_connection_that_is_closed_ends_its_watch() {
     read_until(&mut stream, "\"ADDED\"").await;
     edge.put(&service("next", &json!({})));
     read_until(&mut stream, "\"next\"").await;
-    assert_eq!(edge.slots.count(), 1);
+    assert_eq!(edge.slots.held(), 1);
     drop(stream);
-    while edge.slots.count() > 0 {
+    while edge.slots.held() > 0 {
         tokio::task::yield_now().await;
     }
 }
@@ -106,7 +106,7 @@ async fn an_upgraded_connection_is_joined_with_the_api_server() {
         proxy: Proxy::new(api.clone(), health.clone()),
         access: Arc::new(AccessReviews::new(api, None, &health)),
         certificates: None,
-        slots: CallerSlots::of_watches(),
+        slots: caller_places::of_watches(),
         protobuf_lists: Arc::new(ProtobufLists::new(metrics.unencodable.clone())),
         metrics,
         health: health.clone(),

@@ -128,7 +128,7 @@ async fn a15_l5_a_watch_ends_when_the_server_stops() {
     assert_eq!(edge.get("/readyz", &[]).await.0, 200);
     edge.health.set_running(false);
     assert_eq!(timeout(EVENT, events.next()).await.unwrap(), None);
-    assert_eq!((edge.get("/readyz", &[]).await.0, edge.slots.count()), (503, 0));
+    assert_eq!((edge.get("/readyz", &[]).await.0, edge.slots.held()), (503, 0));
 }
 
 #[tokio::test]
@@ -181,9 +181,9 @@ async fn a15_l2_a_watch_of_nodes_leaves_nothing() {
     let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     let mut events = edge.watch("/api/v1/nodes?watch=1&fieldSelector=metadata.name%3Dedge-1").await;
     events.next().await.unwrap();
-    assert_eq!(edge.slots.count(), 1);
+    assert_eq!(edge.slots.held(), 1);
     drop(events);
-    assert_eq!(edge.slots.count(), 0);
+    assert_eq!(edge.slots.held(), 0);
 }
 
 #[test]

@@ -11,12 +11,11 @@ use prometheus_client::{
 
 use super::{
     cached_resources::{CACHED, WITH_ENDPOINTS},
-    caller_slots::CallerSlots,
     edge_cache::EdgeCache,
     event_ring::WatchEventType,
     unencodable_objects::UnencodableObjects,
 };
-use crate::{kube_api::WatchMetrics, model::Resource};
+use crate::{kube_api::WatchMetrics, model::Resource, runtime::places::Places};
 
 /// The name of the listener in metrics.
 pub(super) const LISTENER: &str = "edge";
@@ -40,12 +39,12 @@ pub(super) struct EdgeMetrics {
 #[derive(Debug)]
 struct EdgeCounts {
     cache: Arc<EdgeCache>,
-    slots: CallerSlots,
+    slots: Places,
 }
 
 impl EdgeMetrics {
     /// Registers all of them.
-    pub(super) fn register(&self, registry: &mut Registry, cache: Arc<EdgeCache>, slots: CallerSlots) {
+    pub(super) fn register(&self, registry: &mut Registry, cache: Arc<EdgeCache>, slots: Places) {
         registry.register("roster_edge_events_sent", "Events sent to clients", self.events.clone());
         self.unencodable.register(registry);
         self.upstream.register(registry);
@@ -60,7 +59,7 @@ impl EdgeMetrics {
 
 impl Collector for EdgeCounts {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let watches = ConstGauge::new(i64::try_from(self.slots.count()).unwrap_or(i64::MAX));
+        let watches = ConstGauge::new(i64::try_from(self.slots.held()).unwrap_or(i64::MAX));
         watches.encode(encoder.encode_descriptor(
             "roster_edge_watches",
             "Open watches of clients",

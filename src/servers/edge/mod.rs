@@ -19,8 +19,7 @@ mod atomic_file;
 mod body_encoding;
 mod cached_resources;
 mod caller;
-mod caller_slots;
-mod caller_turns;
+mod caller_places;
 mod certificate_user;
 #[cfg(test)]
 mod client_certificate_tests;

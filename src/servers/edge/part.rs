@@ -8,7 +8,7 @@ use super::{
     access_reviews::AccessReviews,
     api_server::ApiServer,
     app::{EdgeApp, router},
-    caller_slots::CallerSlots,
+    caller_places,
     client_certificates::ClientCertificates,
     edge_cache::EdgeCache,
     local_pods,
@@ -66,7 +66,7 @@ pub async fn part(
     let lock = options.state_file.as_deref().map(state_lock::take).transpose()?.flatten();
     let cache =
         Arc::new(EdgeCache::new(NodeState::new(node.clone(), scheme, options.key_order), versions(options, clock)));
-    let (metrics, slots) = (EdgeMetrics::default(), CallerSlots::of_watches());
+    let (metrics, slots) = (EdgeMetrics::default(), caller_places::of_watches());
     health.metrics.register(|registry| metrics.register(registry, cache.clone(), slots.clone()));
 
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());

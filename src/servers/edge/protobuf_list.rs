@@ -9,14 +9,17 @@ use tokio::task::yield_now;
 use super::{
     body_encoding::{PIECE, protobuf_kind},
     caller::CallerDigest,
-    caller_turns::CallerTurns,
+    caller_places,
     edge_cache::ObjectList,
     protobuf::{ProtobufKind, UnencodableObject},
     proxy::too_many,
     unencodable_objects::UnencodableObjects,
     watch_cache::VersionedObject,
 };
-use crate::{model::Resource, runtime::status_error::StatusError};
+use crate::{
+    model::Resource,
+    runtime::{places::Places, status_error::StatusError},
+};
 
 /// How many lists are measured at once, and how many wait for that.
 const MEASURED: usize = 4;
@@ -25,13 +28,13 @@ const WAITING: usize = 256;
 /// The lists of all clients.
 #[derive(Debug)]
 pub(super) struct ProtobufLists {
-    pub(super) turns: CallerTurns,
+    pub(super) places: Places,
     unencodable: UnencodableObjects,
 }
 
 impl ProtobufLists {
     pub(super) fn new(unencodable: UnencodableObjects) -> Self {
-        Self { turns: CallerTurns::new(MEASURED, WAITING), unencodable }
+        Self { places: caller_places::in_turns(MEASURED, WAITING), unencodable }
     }
 
     /// Measures a list of a caller, once it is its turn. An error if too many lists wait for that.
@@ -47,7 +50,8 @@ impl ProtobufLists {
         let size = if let Some(size) = measured_size(&objects) {
             size
         } else {
-            let _turn = self.turns.take(caller).await.ok_or_else(|| too_many("lists as protobuf"))?;
+            let place = caller_places::wait(&self.places, caller).await;
+            let _place = place.ok_or_else(|| too_many("lists as protobuf"))?;
             let measured = measure(kind, &objects).await;
             measured.map_err(|(error, object)| self.unencodable.report(resource, object, &error))?
         };

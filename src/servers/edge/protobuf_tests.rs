@@ -206,11 +206,11 @@ async fn only_what_has_changed_is_measured_again() {
 #[tokio::test(start_paused = true)]
 async fn a_few_lists_are_measured_at_once() {
     let edge = TestedEdge::new(EdgeScheme::SuperEdge);
-    let turns = &edge.protobuf_lists.turns;
+    let take = |caller: &str| edge.protobuf_lists.places.take(CallerDigest::from_hex(&caller.repeat(32)).unwrap(), ());
     let mut held = Vec::new();
     // The first caller may have two places, and later ones those that it leaves.
     for caller in ["0a", "0a", "0b", "0c"] {
-        held.push(turns.take(CallerDigest::from_hex(&caller.repeat(32)).unwrap()).await.unwrap());
+        held.push(take(caller).unwrap());
     }
     let response = edge.send(Method::GET, SERVICES, &[GOOD, PROTOBUF]).await;
     assert_eq!((response.status().as_u16(), &response.headers()[header::RETRY_AFTER]), (429, &"1".parse().unwrap()));
@@ -220,7 +220,7 @@ async fn a_few_lists_are_measured_at_once() {
     held.pop();
     assert_eq!(get(&edge, SERVICES).await.0, 200);
     // All sizes are known now.
-    held.push(turns.take(CallerDigest::from_hex(&"0d".repeat(32)).unwrap()).await.unwrap());
+    held.push(take("0d").unwrap());
     assert_eq!(get(&edge, SERVICES).await.0, 200);
 }
 

@@ -17,13 +17,14 @@ use tokio::{
 use super::{
     api_server::{ApiServer, ApiServerError},
     caller::{CallerDigest, has_token},
-    caller_slots::{CallerSlot, CallerSlots},
+    caller_places,
     metrics::LISTENER,
     proxied_bodies::{ProxiedRequestBody, ProxiedResponseBody},
     proxied_headers::{prepare_request, prepare_response, set_upgrade, upgrade},
 };
 use crate::runtime::{
     net::{Activity, ActivityStage, Exchange, Health, Holding, Ledger},
+    places::{Place, Places},
     status_error::StatusError,
 };
 
@@ -39,7 +40,7 @@ pub(super) const RETRY: u16 = 1;
 #[derive(Debug)]
 pub(super) struct Proxy {
     pub(super) api: Arc<ApiServer>,
-    upgrades: CallerSlots,
+    upgrades: Places,
     of_known_peers: Ledger,
     of_strangers: Ledger,
     health: Health,
@@ -49,7 +50,7 @@ impl Proxy {
     pub(super) fn new(api: Arc<ApiServer>, health: Health) -> Self {
         let of_known_peers = health.ledger(LISTENER, "proxied-requests", OF_KNOWN_PEERS);
         let of_strangers = health.ledger(LISTENER, "proxied-requests-of-strangers", OF_STRANGERS);
-        Self { api, upgrades: CallerSlots::of_upgrades(), of_known_peers, of_strangers, health }
+        Self { api, upgrades: caller_places::of_upgrades(), of_known_peers, of_strangers, health }
     }
 
     /// Sends a request to the API server as the client sent it, with its credentials.
@@ -61,7 +62,7 @@ impl Proxy {
         let of_client: Option<OnUpgrade> = request.extensions_mut().remove();
         let protocol = prepare_request(request.headers_mut());
         let place = match protocol {
-            Some(_) => Some(self.upgrades.take(caller).ok_or_else(|| too_many("upgraded connections"))?),
+            Some(_) => Some(self.upgrades.take(caller, ()).ok_or_else(|| too_many("upgraded connections"))?),
             None => None,
         };
         let (mut head, body) = request.into_parts();
@@ -101,7 +102,7 @@ impl Proxy {
         of_client: OnUpgrade,
         mut response: Response<Body>,
         protocol: HeaderValue,
-        place: CallerSlot,
+        place: Place,
     ) -> Response<Body> {
         let of_api_server = hyper::upgrade::on(&mut response);
         let stopping = self.health.stopping();

@@ -7,24 +7,22 @@
 
 use std::time::Duration;
 
-use tokio::time::sleep;
+use prometheus_client::metrics::counter::Counter;
+use tokio::time::{sleep, timeout};
 
-use super::{
-    caller::CallerDigest,
-    caller_turns::{CallerTurn, CallerTurns},
-    metrics::LISTENER,
+use super::{caller::CallerDigest, caller_places, metrics::LISTENER};
+use crate::runtime::{
+    net::{ActivityStage, Exchange, Health},
+    places::{NoPlace, Place, Places},
 };
-use crate::runtime::net::{ActivityStage, Exchange, Health, Ledger};
 
 /// Reviews at once of each kind of callers.
 const OF_KNOWN_CALLERS: usize = 8;
 const OF_KNOWN_PEERS: usize = 4;
 const OF_STRANGERS: usize = 4;
-/// How many of known callers wait, and how many with new tokens.
+/// How many of known callers wait, and how many of each kind with new tokens.
 const KNOWN_WAITING: usize = 1024;
-const WAITING: u16 = 256;
-/// More than may wait: one that gives way is in the queue until its request is dropped, and must not push out another one.
-const QUEUED: usize = 4 * WAITING as usize;
+const WAITING: usize = 256;
 /// How long a place stays taken after a refusal. It limits them to 80 in a second of strangers.
 const REFUSED: Duration = Duration::from_millis(50);
 
@@ -41,48 +39,57 @@ pub(super) enum Reviewed {
 /// All places.
 #[derive(Debug)]
 pub(super) struct ReviewPlaces {
-    of_known_callers: CallerTurns,
-    of_known_peers: CallerTurns,
-    of_strangers: CallerTurns,
-    waiting: Ledger,
+    of_known_callers: Places,
+    of_known_peers: Places,
+    of_strangers: Places,
+    /// Requests with new tokens that gave way to others.
+    evicted: Counter,
 }
 
 /// A place until it is dropped.
 #[derive(Debug)]
-pub(super) struct ReviewPlace {
-    _turn: CallerTurn,
-}
+pub(super) struct ReviewPlace(Place);
 
 impl ReviewPlaces {
     pub(super) fn new(health: &Health) -> Self {
         Self {
-            of_known_callers: CallerTurns::new(OF_KNOWN_CALLERS, KNOWN_WAITING),
-            of_known_peers: CallerTurns::new(OF_KNOWN_PEERS, QUEUED),
-            of_strangers: CallerTurns::new(OF_STRANGERS, QUEUED),
-            waiting: health.ledger(LISTENER, "access-reviews", WAITING.into()),
+            of_known_callers: caller_places::in_turns(OF_KNOWN_CALLERS, KNOWN_WAITING),
+            of_known_peers: caller_places::in_turns(OF_KNOWN_PEERS, WAITING),
+            of_strangers: caller_places::in_turns(OF_STRANGERS, WAITING),
+            evicted: health.evictions(LISTENER, "access-reviews"),
         }
     }
 
-    /// A place for a review of a caller, once there is one; `None`: too many wait.
+    /// A place for a review of a caller, once there is one; `None`: too many wait, or it took too long.
     pub(super) async fn take(
         &self,
         exchange: &Exchange,
         reviewed: Reviewed,
         caller: CallerDigest,
     ) -> Option<ReviewPlace> {
+        let Exchange { peer, activity, .. } = exchange;
         let places = match reviewed {
-            Reviewed::KnownCaller => return place(&self.of_known_callers, caller).await,
+            // The API server knows the caller, wherever it is.
+            Reviewed::KnownCaller => {
+                return caller_places::wait(&self.of_known_callers, caller).await.map(ReviewPlace);
+            }
             Reviewed::KnownPeer => &self.of_known_peers,
             Reviewed::Stranger => &self.of_strangers,
         };
         if reviewed == Reviewed::Stranger {
             // It must not keep a place from others while it waits.
-            exchange.activity.set(ActivityStage::Opening);
+            activity.set(ActivityStage::Opening);
         }
-        let waiting = self.waiting.take(exchange.peer, 1, &exchange.activity);
-        let place = if waiting.is_some() { place(places, caller).await } else { None };
-        exchange.activity.set(ActivityStage::Computing);
-        place
+        let place = timeout(caller_places::WAIT, places.wait(peer, caller, 1)).await;
+        activity.set(ActivityStage::Computing);
+        if let Ok(Err(NoPlace)) = place {
+            self.evicted.inc();
+            if reviewed == Reviewed::Stranger {
+                // A connection with many such requests is closed.
+                activity.evict();
+            }
+        }
+        place.ok()?.ok().map(ReviewPlace)
     }
 }
 
@@ -91,13 +98,9 @@ impl ReviewPlace {
     pub(super) fn refused(self) {
         tokio::spawn(async move {
             sleep(REFUSED).await;
-            drop(self);
+            drop(self.0);
         });
     }
-}
-
-async fn place(places: &CallerTurns, caller: CallerDigest) -> Option<ReviewPlace> {
-    places.take(caller).await.map(|turn| ReviewPlace { _turn: turn })
 }
 
 #[cfg(test)]
@@ -165,7 +168,7 @@ mod tests {
         for number in 0..OF_STRANGERS {
             held.push(places.take(&exchange(1), Reviewed::Stranger, caller(number)).await.unwrap());
         }
-        let greedy: Vec<_> = (0..2 * usize::from(WAITING)).map(|number| wait(1, 100 + number)).collect();
+        let greedy: Vec<_> = (0..2 * WAITING).map(|number| wait(1, 100 + number)).collect();
         // Paused time goes on when no task can.
         sleep(Duration::from_millis(1)).await;
         let (modest, place) = wait(2, 99);

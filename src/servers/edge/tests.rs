@@ -21,7 +21,7 @@ use super::{
     access_reviews::AccessReviews,
     api_server::ApiServer,
     app::{EdgeApp, router},
-    caller_slots::CallerSlots,
+    caller_places,
     client_certificates::ClientCertificates,
     edge_cache::EdgeCache,
     metrics::EdgeMetrics,
@@ -33,7 +33,11 @@ use super::{
     upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
 };
-use crate::{engine::view::KeyOrder, model::Resource, runtime::net::Health};
+use crate::{
+    engine::view::KeyOrder,
+    model::Resource,
+    runtime::{net::Health, places::Places},
+};
 
 const NODE: &str = "edge-1";
 /// The version at which the cache of the tests begins.
@@ -43,7 +47,7 @@ const START: u64 = 1000;
 pub(super) struct TestedEdge {
     pub(super) router: Router,
     pub(super) cache: Arc<EdgeCache>,
-    pub(super) slots: CallerSlots,
+    pub(super) slots: Places,
     pub(super) metrics: EdgeMetrics,
     pub(super) protobuf_lists: Arc<ProtobufLists>,
     pub(super) health: Health,
@@ -116,7 +120,7 @@ impl TestedEdge {
         let api = Arc::new(ApiServer::at(base, move |request| std::future::ready(answers.answer(&request)).boxed()));
         let cache =
             Arc::new(EdgeCache::new(NodeState::new(NODE.into(), scheme, KeyOrder::AnyKey), Versions::from(START)));
-        let (slots, health) = (CallerSlots::of_watches(), Health::default());
+        let (slots, health) = (caller_places::of_watches(), Health::default());
         let access = Arc::new(AccessReviews::new(api.clone(), reviewer, &health));
         let metrics = EdgeMetrics::default();
         let protobuf_lists = Arc::new(ProtobufLists::new(metrics.unencodable.clone()));
@@ -457,9 +461,9 @@ async fn a15_l1_a_watch_ends_with_its_client_and_leaves_nothing() {
     for _ in 0..3 {
         let mut events = edge.watch(&format!("{SERVICES}?watch=1")).await;
         events.next().await.unwrap();
-        assert_eq!(edge.slots.count(), 1);
+        assert_eq!(edge.slots.held(), 1);
         drop(events);
-        assert_eq!(edge.slots.count(), 0);
+        assert_eq!(edge.slots.held(), 0);
     }
 }
 
@@ -490,5 +494,5 @@ async fn watches_are_limited() {
     assert_eq!((code, &body["reason"]), (429, &json!("TooManyRequests")));
     open.pop();
     open.push(edge.watch(&format!("{SERVICES}?watch=1")).await);
-    assert_eq!(edge.slots.count(), 256);
+    assert_eq!(edge.slots.held(), 256);
 }

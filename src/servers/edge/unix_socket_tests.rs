@@ -64,9 +64,9 @@ async fn a_unix_socket_asks_for_credentials_and_ends_with_the_server() {
     read_until(&mut watch, "\"ADDED\"").await;
     edge.put(&service("next", &json!({})));
     read_until(&mut watch, "\"next\"").await;
-    assert_eq!(edge.slots.count(), 1);
+    assert_eq!(edge.slots.held(), 1);
     drop(watch);
-    while edge.slots.count() > 0 {
+    while edge.slots.held() > 0 {
         tokio::task::yield_now().await;
     }
 

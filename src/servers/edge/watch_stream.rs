@@ -13,7 +13,6 @@ use tokio::{
 
 use super::{
     body_encoding::{BodyEncoding, PIECE},
-    caller_slots::CallerSlot,
     edge_cache::EdgeCache,
     event_ring::WatchEventType,
     list_options::{ListOptions, WatchStart, expired, too_large},
@@ -21,7 +20,10 @@ use super::{
     selection::Selection,
     watch_cache::VersionedObject,
 };
-use crate::{model::Resource, runtime::status_error::StatusError};
+use crate::{
+    model::Resource,
+    runtime::{places::Place, status_error::StatusError},
+};
 
 /// How long a watch lasts that does not say it, at least; up to twice as long, so that not all end at once.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
@@ -50,7 +52,7 @@ pub(super) struct WatchStream {
     stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
     metrics: EdgeMetrics,
     #[expect(dead_code, reason = "held, never read")]
-    slot: CallerSlot,
+    slot: Place,
 }
 
 /// The objects that a watch begins with.
@@ -66,7 +68,7 @@ pub(super) struct WatchContext {
     pub(super) cache: Arc<EdgeCache>,
     pub(super) stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
     pub(super) metrics: EdgeMetrics,
-    pub(super) slot: CallerSlot,
+    pub(super) slot: Place,
 }
 
 impl WatchStream {

@@ -5,23 +5,16 @@
 //! holds the most, and of what this one holds, from the least progress.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use tokio::time::Instant;
 
 use super::{
-    activity::{Activity, ActivityStage, EvictionRank},
-    ledger_metrics::LedgerMetrics,
-    peer::Peer,
+    activity::Activity, eviction_choice::EvictionChoice, ledger_metrics::LedgerMetrics, peer::Peer,
     standings::Standings,
 };
-
-/// How many victims are chosen at once, and how long the choice holds: choosing reads the whole ledger.
-const CHOICE: usize = 64;
-const CHOICE_AGE: Duration = Duration::from_millis(50);
 
 /// How much there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,76 +49,74 @@ pub(crate) struct Ledger(Arc<LedgerShared>);
 
 #[derive(Debug)]
 struct LedgerShared {
-    limits: LedgerLimits,
-    standings: Standings,
     entries: Mutex<Entries>,
     metrics: LedgerMetrics,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Entries {
+    limits: LedgerLimits,
+    standings: Standings,
     used: u64,
     next: u64,
-    peers: BTreeMap<Peer, PeerEntries>,
-    choice: Vec<Candidate>,
-    chosen: Option<Instant>,
+    all: BTreeMap<EntryKey, Entry>,
+    /// The peers that hold anything.
+    peers: BTreeMap<Peer, PeerEntry>,
+    /// Those that hold more than little, by amount: there is only enough for a few.
+    rich: BTreeSet<(u64, Peer)>,
+    /// The next victims among the others.
+    choice: EvictionChoice,
 }
 
 #[derive(Debug, Default)]
-struct PeerEntries {
+struct PeerEntry {
     amount: u64,
-    entries: BTreeMap<u64, Entry>,
+    /// The next victims among its entries.
+    choice: EvictionChoice,
 }
+
+/// The peer, and the number of the entry.
+pub(super) type EntryKey = (Peer, u64);
 
 #[derive(Debug)]
-struct Entry {
+pub(super) struct Entry {
     amount: u64,
-    activity: Arc<Activity>,
-}
-
-/// An entry that may be evicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    /// Of the peer, when the candidate was chosen.
-    has_credit: bool,
-    progress: ActivityStage,
-    moved: Instant,
-    peer: Peer,
-    id: u64,
+    pub(super) activity: Arc<Activity>,
 }
 
 /// An amount that is held until it is dropped, or evicted.
 #[derive(Debug)]
 pub(crate) struct Holding {
     ledger: Ledger,
-    peer: Peer,
-    id: u64,
+    key: EntryKey,
 }
 
 impl Ledger {
     pub(crate) fn new(limits: LedgerLimits, standings: Standings, metrics: LedgerMetrics) -> Self {
-        Self(Arc::new(LedgerShared { limits, standings, entries: Mutex::default(), metrics }))
+        let (all, peers, rich, choice) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new(), EvictionChoice::default());
+        let entries = Entries { limits, standings, used: 0, next: 0, all, peers, rich, choice };
+        Self(Arc::new(LedgerShared { entries: Mutex::new(entries), metrics }))
     }
 
     /// Takes `amount` for `activity`, from others if there is too little. `None`: nobody has to give it back.
     pub(crate) fn take(&self, peer: Peer, amount: u64, activity: &Arc<Activity>) -> Option<Holding> {
         let mut entries = self.lock();
-        if !entries.make_room(&self.0, peer, amount, None) {
-            self.0.metrics.refused.inc();
-            return None;
-        }
-        let id = entries.next;
+        let key = (peer, entries.next);
         entries.next += 1;
-        entries.used += amount;
-        let of_peer = entries.peers.entry(peer).or_default();
-        of_peer.amount += amount;
-        of_peer.entries.insert(id, Entry { amount, activity: activity.clone() });
-        Some(Holding { ledger: self.clone(), peer, id })
+        let (has_room, evicted) = entries.make_room(key, amount);
+        if has_room {
+            entries.all.insert(key, Entry { amount: 0, activity: activity.clone() });
+            entries.set(key, amount);
+        }
+        drop(entries);
+        self.end(has_room, evicted);
+        has_room.then(|| Holding { ledger: self.clone(), key })
     }
 
     /// Whether more than half of it is held.
     pub(crate) fn is_scarce(&self) -> bool {
-        self.lock().used > self.0.limits.total / 2
+        let entries = self.lock();
+        entries.used > entries.limits.total / 2
     }
 
     #[cfg(test)]
@@ -136,147 +127,128 @@ impl Ledger {
     fn lock(&self) -> MutexGuard<'_, Entries> {
         self.0.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Ends those that were evicted, without the lock, and counts.
+    fn end(&self, has_room: bool, evicted: Vec<Entry>) {
+        for entry in evicted {
+            self.0.metrics.evicted.inc();
+            entry.activity.evict();
+        }
+        if !has_room {
+            self.0.metrics.refused.inc();
+        }
+    }
 }
 
 impl Holding {
     /// Changes the amount. `false`: there is not so much, or it was evicted; the holding is as before.
     pub(crate) fn resize(&self, amount: u64) -> bool {
-        let shared = &self.ledger.0;
         let mut entries = self.ledger.lock();
-        let Some(before) = entries.amount_of(self.peer, self.id) else { return false };
-        if amount > before && !entries.make_room(shared, self.peer, amount - before, Some(self.id)) {
-            shared.metrics.refused.inc();
-            return false;
+        let Some(before) = entries.all.get(&self.key).map(|entry| entry.amount) else { return false };
+        let (has_room, evicted) =
+            if amount > before { entries.make_room(self.key, amount - before) } else { (true, Vec::new()) };
+        if has_room {
+            entries.set(self.key, amount);
         }
-        entries.set(self.peer, self.id, amount);
-        true
+        drop(entries);
+        self.ledger.end(has_room, evicted);
+        has_room
     }
 }
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        self.ledger.lock().remove(self.peer, self.id);
+        let gone = self.ledger.lock().remove(self.key);
+        drop(gone);
     }
 }
 
 impl Entries {
-    fn held_by(&self, peer: Peer) -> u64 {
-        self.peers.get(&peer).map_or(0, |p| p.amount)
-    }
-
-    fn amount_of(&self, peer: Peer, id: u64) -> Option<u64> {
-        Some(self.peers.get(&peer)?.entries.get(&id)?.amount)
-    }
-
-    fn set(&mut self, peer: Peer, id: u64, amount: u64) {
-        let Some(of_peer) = self.peers.get_mut(&peer) else { return };
-        let Some(entry) = of_peer.entries.get_mut(&id) else { return };
-        of_peer.amount = of_peer.amount - entry.amount + amount;
-        self.used = self.used - entry.amount + amount;
-        entry.amount = amount;
-    }
-
-    fn remove(&mut self, peer: Peer, id: u64) -> Option<Entry> {
-        let of_peer = self.peers.get_mut(&peer)?;
-        let entry = of_peer.entries.remove(&id)?;
-        of_peer.amount -= entry.amount;
-        self.used -= entry.amount;
-        if of_peer.entries.is_empty() {
+    /// Sets the amount of an entry.
+    fn set(&mut self, key: EntryKey, amount: u64) {
+        let Some(entry) = self.all.get_mut(&key) else { return };
+        let less = std::mem::replace(&mut entry.amount, amount);
+        let (peer, little) = (key.0, self.limits.little);
+        let of_peer = self.peers.entry(peer).or_default();
+        let before = of_peer.amount;
+        let after = before - less + amount;
+        of_peer.amount = after;
+        if after == 0 {
             self.peers.remove(&peer);
         }
-        Some(entry)
+        self.used = self.used - less + amount;
+        if before > little {
+            self.rich.remove(&(before, peer));
+        }
+        if after > little {
+            self.rich.insert((after, peer));
+        }
     }
 
-    /// Evicts until `peer` can have `more`. `but` is the entry that asks.
-    fn make_room(&mut self, shared: &LedgerShared, peer: Peer, more: u64, but: Option<u64>) -> bool {
+    fn remove(&mut self, key: EntryKey) -> Option<Entry> {
+        self.set(key, 0);
+        self.all.remove(&key)
+    }
+
+    /// Evicts until the peer can have `more` for an entry, and tells whether it can.
+    fn make_room(&mut self, key: EntryKey, more: u64) -> (bool, Vec<Entry>) {
+        let mut evicted = Vec::new();
         loop {
-            let wanted = self.held_by(peer) + more;
-            let reserve = if wanted > shared.limits.little { shared.limits.reserve } else { 0 };
-            if self.used + more <= shared.limits.total - reserve {
-                return true;
+            let wanted = self.peers.get(&key.0).map_or(0, |of_peer| of_peer.amount) + more;
+            let reserve = if wanted > self.limits.little { self.limits.reserve } else { 0 };
+            if self.used + more <= self.limits.total - reserve {
+                return (true, evicted);
             }
-            let Some(victim) = self.victim(shared, peer, wanted, but) else { return false };
-            if let Some(entry) = self.remove(victim.peer, victim.id) {
-                shared.metrics.evicted.inc();
-                entry.activity.evict();
-            }
+            let Some(victim) = self.victim(key, wanted) else { return (false, evicted) };
+            evicted.extend(self.remove(victim));
         }
     }
 
-    /// The entry to evict for `peer`, which will hold `wanted`. No peer gives anything to one that holds more.
-    fn victim(&mut self, shared: &LedgerShared, peer: Peer, wanted: u64, but: Option<u64>) -> Option<Candidate> {
-        let now = Instant::now();
-        let weight = |peer: Peer, amount: u64| shared.limits.weight(amount, shared.standings.has_credit(peer, now));
-        let wanted = weight(peer, wanted);
-        if self.peers.iter().all(|(peer, p)| weight(*peer, p.amount) < wanted) {
-            // It holds the most itself.
-            let own = self.peers.get(&peer)?.candidates(peer, false, now);
-            return own.into_iter().map(|(c, _)| c).find(|c| Some(c.id) != but);
-        }
-        if self.chosen.is_none_or(|at| now.duration_since(at) > CHOICE_AGE) {
-            self.choice.clear();
-        }
-        for fresh in [false, true] {
-            if fresh {
-                self.choose(shared, now);
-            }
-            while let Some(candidate) = self.choice.pop() {
-                let of_peer = self.peers.get(&candidate.peer);
-                let entry = of_peer.and_then(|p| p.entries.get(&candidate.id));
-                let rank = EvictionRank { progress: candidate.progress, moved: candidate.moved };
-                let unchanged = entry.is_some_and(|e| e.activity.rank(now) == Some(rank));
-                let richer =
-                    candidate.peer == peer || of_peer.is_some_and(|p| weight(candidate.peer, p.amount) >= wanted);
-                if unchanged && richer && !(candidate.peer == peer && Some(candidate.id) == but) {
-                    return Some(candidate);
-                }
+    /// The entry to evict for another one, whose peer will hold `wanted`. No peer gives anything to one that holds more.
+    fn victim(&mut self, key: EntryKey, wanted: u64) -> Option<EntryKey> {
+        let Self { limits, standings, all, peers, rich, choice, .. } = self;
+        let (all, now) = (&*all, Instant::now());
+        let has_credit = |peer: &Peer| standings.has_credit(*peer, now);
+        let wanted = limits.weight(wanted, has_credit(&key.0));
+        for (amount, peer) in rich.iter().rev().take_while(|(amount, _)| *amount >= wanted) {
+            if limits.weight(*amount, has_credit(peer)) > limits.little
+                && let Some(victim) = peers.get_mut(peer).and_then(|of_peer| of_peer.victim(*peer, all, key, now))
+            {
+                return Some(victim);
             }
         }
-        None
-    }
-
-    /// Chooses the next victims; the first of them is the last.
-    ///
-    /// Evicting lowers what a peer holds, so that another one holds the most: the *n*th candidate of a peer has its turn when
-    /// the peer holds what is left after the *n* before it.
-    fn choose(&mut self, shared: &LedgerShared, now: Instant) {
-        let mut all: Vec<(u64, Candidate)> = Vec::new();
-        for (peer, of_peer) in &self.peers {
-            let mut level = of_peer.amount;
-            let has_credit = shared.standings.has_credit(*peer, now);
-            for (candidate, amount) in of_peer.candidates(*peer, has_credit, now) {
-                all.push((shared.limits.weight(level, has_credit), candidate));
-                level -= amount;
+        if wanted <= limits.little {
+            // Those that hold little are equal, and credit decides.
+            let little = peers.iter().map(|(peer, of_peer)| (*peer, of_peer.amount, has_credit(peer)));
+            let little = little.filter(|(_, amount, has_credit)| limits.weight(*amount, *has_credit) <= limits.little);
+            let offered = little.flat_map(|(peer, _, has_credit)| of(peer, all).map(move |e| (has_credit, e)));
+            if let Some(victim) = choice.next(all, key, now, offered) {
+                return Some(victim);
             }
         }
-        all.sort_unstable_by(|(level, a), (other, b)| other.cmp(level).then(a.cmp(b)));
-        all.truncate(CHOICE);
-        self.choice = all.into_iter().rev().map(|(_, candidate)| candidate).collect();
-        self.chosen = Some(now);
+        peers.get_mut(&key.0)?.victim(key.0, all, key, now)
     }
 }
 
-impl PeerEntries {
-    /// The entries that may be evicted, in order, with their amounts.
-    fn candidates(&self, peer: Peer, has_credit: bool, now: Instant) -> Vec<(Candidate, u64)> {
-        let evictable = self.entries.iter().filter(|(_, entry)| entry.amount > 0);
-        let ranked = evictable.filter_map(|(id, entry)| {
-            let EvictionRank { progress, moved } = entry.activity.rank(now)?;
-            Some((Candidate { progress, has_credit, moved, peer, id: *id }, entry.amount))
-        });
-        let mut all: Vec<_> = ranked.collect();
-        all.sort_unstable();
-        all
+impl PeerEntry {
+    /// The entry of this peer to evict for `key`.
+    fn victim(&mut self, peer: Peer, all: &BTreeMap<EntryKey, Entry>, key: EntryKey, now: Instant) -> Option<EntryKey> {
+        self.choice.next(all, key, now, of(peer, all).map(|entry| (false, entry)))
     }
+}
+
+/// The entries of a peer that hold anything.
+fn of(peer: Peer, all: &BTreeMap<EntryKey, Entry>) -> impl Iterator<Item = (&EntryKey, &Entry)> {
+    all.range((peer, 0)..=(peer, u64::MAX)).filter(|(_, entry)| entry.amount > 0)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::net::SocketAddr;
+    use std::{net::SocketAddr, time::Duration};
 
     use tokio::time::advance;
 
-    use super::*;
+    use super::{super::activity::ActivityStage, *};
 
     /// A holding that a test has by name, such as `a1`: the first of peer `a`.
     struct Named {
@@ -368,5 +340,46 @@ mod tests {
         assert!(second.resize(2) && ledger.used() == 2);
         assert!(!all[0].holding.as_ref().unwrap().resize(1), "it was evicted");
         assert_eq!(losers(&all).await, (String::new(), "a1".to_owned()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_reads_all_entries_once_for_many_victims() {
+        for (stage, arrivals, victims, reads) in [
+            (ActivityStage::Idle, 64, 64, 1000),
+            (ActivityStage::Idle, 65, 65, 1000 + 936),
+            (ActivityStage::Computing, 100, 0, 1000),
+        ] {
+            let entry = |id| {
+                let activity = Activity::connection();
+                activity.set(stage);
+                ((peer("a"), id), Entry { amount: 1, activity })
+            };
+            let mut all: BTreeMap<EntryKey, Entry> = (0..1000).map(entry).collect();
+            let (mut choice, mut read) = (EvictionChoice::default(), 0);
+            for _ in 0..arrivals {
+                let offered = all.iter().map(|entry| (false, entry)).inspect(|_| read += 1);
+                if let Some(victim) = choice.next(&all, (peer("b"), 0), Instant::now(), offered) {
+                    all.remove(&victim);
+                }
+            }
+            assert_eq!((1000 - all.len(), read), (victims, reads), "{stage:?} {arrivals}");
+        }
+    }
+
+    /// Peers that hold little give way to none that holds more, and to others when no richer one can.
+    #[tokio::test(start_paused = true)]
+    async fn the_richest_gives_first() {
+        use ActivityStage::{Computing, Idle};
+        let limits = LedgerLimits { total: 10, reserve: 0, little: 2, little_with_credit: 2 };
+        let rows: [(&str, &[_], &str, &str); 3] = [
+            ("the richest", &[("a", 2, Idle), ("b", 3, Idle), ("c", 5, Idle), ("d", 1, Idle)], "", "c"),
+            ("the next one", &[("a", 2, Idle), ("b", 3, Idle), ("c", 5, Computing), ("d", 1, Idle)], "", "b"),
+            ("little", &[("a", 2, Idle), ("b", 3, Computing), ("c", 5, Computing), ("d", 1, Idle)], "", "a"),
+        ];
+        for (name, wanted, refused, evicted) in rows {
+            let ledger = Ledger::new(limits, Standings::default(), LedgerMetrics::default());
+            let all = take(&ledger, wanted).await;
+            assert_eq!(losers(&all).await, (refused.to_owned(), evicted.to_owned()), "{name}");
+        }
     }
 }

@@ -12,6 +12,7 @@ mod admin_thread;
 mod bound_socket;
 mod connection;
 mod connection_stream;
+mod eviction_choice;
 mod exchange;
 mod health;
 mod heartbeat;

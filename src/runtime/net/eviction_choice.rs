@@ -1,0 +1,89 @@
+//! The choice of victims: who of many gives back next what it holds.
+//!
+//! Activities change all the time without telling. So those that are chosen are looked up again before they are evicted.
+//! To choose reads all entries, but only once for many victims.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use tokio::time::Instant;
+
+use super::{
+    activity::EvictionRank,
+    ledger::{Entry, EntryKey},
+};
+
+/// How many victims are chosen at once, and how long the choice holds.
+const CHOICE: usize = 64;
+const CHOICE_AGE: Duration = Duration::from_millis(50);
+/// How long nothing is chosen again after fewer were found among so many that to read them is work.
+const PAUSE: Duration = Duration::from_millis(5);
+const MANY: usize = 4 * CHOICE;
+
+/// The next victims.
+#[derive(Debug, Default)]
+pub(super) struct EvictionChoice {
+    /// The first of them is the last.
+    candidates: Vec<Candidate>,
+    chosen: Option<Instant>,
+    /// How long it takes until others are chosen when none is left.
+    pause: Duration,
+}
+
+/// An entry that may be evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    /// Of the peer, when the candidate was chosen.
+    has_credit: bool,
+    rank: EvictionRank,
+    key: EntryKey,
+}
+
+impl EvictionChoice {
+    /// The next victim, which gives way to `asks`: one of those that are `offered`, with the credit of their peers.
+    pub(super) fn next<'a>(
+        &mut self,
+        all: &BTreeMap<EntryKey, Entry>,
+        asks: EntryKey,
+        now: Instant,
+        offered: impl Iterator<Item = (bool, (&'a EntryKey, &'a Entry))>,
+    ) -> Option<EntryKey> {
+        let age = self.chosen.map(|at| now.duration_since(at));
+        if age.is_none_or(|age| age > CHOICE_AGE) {
+            self.candidates.clear();
+        }
+        let rank = |key: EntryKey| all.get(&key).and_then(|entry| entry.activity.rank(now));
+        self.candidates.retain(|c| rank(c.key).is_some_and(|rank| rank.progress <= c.rank.progress));
+        // One that has moved meanwhile keeps what it holds, unless all have.
+        let unmoved = |c: &Candidate| c.key != asks && rank(c.key) == Some(c.rank);
+        if let Some(victim) = self.take(unmoved).or_else(|| self.take(|c| c.key != asks)) {
+            return Some(victim);
+        }
+        if age.is_some_and(|age| age < self.pause) {
+            return None;
+        }
+        self.choose(now, offered);
+        self.take(|c| c.key != asks)
+    }
+
+    fn take(&mut self, matches: impl Fn(&Candidate) -> bool) -> Option<EntryKey> {
+        let at = self.candidates.iter().rposition(matches)?;
+        Some(self.candidates.remove(at).key)
+    }
+
+    fn choose<'a>(&mut self, now: Instant, offered: impl Iterator<Item = (bool, (&'a EntryKey, &'a Entry))>) {
+        let (mut all, mut count) = (Vec::new(), 0);
+        for (has_credit, (key, entry)) in offered {
+            count += 1;
+            all.extend(entry.activity.rank(now).map(|rank| Candidate { has_credit, rank, key: *key }));
+        }
+        let is_few = all.len() < CHOICE;
+        if !is_few {
+            all.select_nth_unstable(CHOICE - 1);
+            all.truncate(CHOICE);
+            all.shrink_to_fit();
+        }
+        all.sort_unstable_by(|a, b| b.cmp(a));
+        self.pause = if is_few && count > MANY { PAUSE } else { Duration::ZERO };
+        (self.candidates, self.chosen) = (all, Some(now));
+    }
+}

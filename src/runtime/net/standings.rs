@@ -4,7 +4,7 @@
 //! to refuse a connection costs nothing, while each handshake and each head costs the server more than the client.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -17,6 +17,8 @@ use crate::model::HashSeed;
 /// The credit of one answered review, and the most that a peer has.
 const ONE: Duration = Duration::from_secs(10);
 const MOST: Duration = Duration::from_mins(1);
+/// How much of the most a peer with many reviews may lack: its credit is not updated for each of them.
+const LACKS: Duration = Duration::from_millis(500);
 /// The most peers with credit. Without a bound, clients that change their address would fill the memory.
 const PEERS: usize = 1024;
 
@@ -34,19 +36,27 @@ struct StandingsShared {
 }
 
 /// The end of something for each peer.
-type PeerTimes = HashMap<Peer, Instant, HashSeed>;
+#[derive(Debug, Default)]
+struct PeerTimes {
+    until: HashMap<Peer, Instant, HashSeed>,
+    /// The peer whose time ends first is the first.
+    ends: BTreeSet<(Instant, Peer)>,
+}
 
 impl Standings {
     /// Gives credit for an answered review. It expires: a peer keeps what it earned in the last minute.
     pub(crate) fn earn(&self, peer: Peer) {
         let now = Instant::now();
-        update(&self.0.credit, peer, now, |until| (until.max(now) + ONE).min(now + MOST));
+        update(&self.0.credit, peer, |until| match until {
+            Some(until) if until > now + (MOST - LACKS) => until,
+            until => (until.map_or(now, |until| until.max(now)) + ONE).min(now + MOST),
+        });
     }
 
     /// Bars a peer for a moment.
     pub(super) fn bar(&self, peer: Peer) {
         let now = Instant::now();
-        update(&self.0.barred, peer, now, |_| now + BARRED);
+        update(&self.0.barred, peer, |_| now + BARRED);
     }
 
     /// Whether connections of a peer are refused: it is barred, and has no credit.
@@ -62,19 +72,30 @@ impl Standings {
 }
 
 fn is_before(times: &Mutex<PeerTimes>, peer: Peer, now: Instant) -> bool {
-    times.lock().unwrap_or_else(PoisonError::into_inner).get(&peer).is_some_and(|until| now < *until)
+    times.lock().unwrap_or_else(PoisonError::into_inner).until.get(&peer).is_some_and(|until| now < *until)
 }
 
 /// Sets the time of a peer. If there is no room for one more, the peer whose time ends first makes room: a client that
 /// sends one review from each of many addresses outlives none that sends reviews all the time.
-fn update(times: &Mutex<PeerTimes>, peer: Peer, now: Instant, change: impl FnOnce(Instant) -> Instant) {
+fn update(times: &Mutex<PeerTimes>, peer: Peer, change: impl FnOnce(Option<Instant>) -> Instant) {
     let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
-    if times.len() >= PEERS && !times.contains_key(&peer) {
-        let first = times.iter().min_by_key(|(_, until)| **until).map(|(peer, _)| *peer);
-        first.and_then(|peer| times.remove(&peer));
+    let PeerTimes { until, ends } = &mut *times;
+    let before = until.get(&peer).copied();
+    let after = change(before);
+    match before {
+        Some(before) if before == after => return,
+        Some(before) => {
+            ends.remove(&(before, peer));
+        }
+        None if until.len() >= PEERS => {
+            if let Some((_, first)) = ends.pop_first() {
+                until.remove(&first);
+            }
+        }
+        None => {}
     }
-    let until = times.entry(peer).or_insert(now);
-    *until = change(*until);
+    until.insert(peer, after);
+    ends.insert((after, peer));
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The memory of the objects of a request: a part of what all requests share.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::RestApp;
 use crate::{
@@ -28,33 +28,29 @@ impl ObjectMemory {
         Self { ledger: app.object_memory.clone(), exchange: exchange.clone(), held: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn change(&self, change: impl FnOnce(u64) -> u64) -> bool {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = change(held.bytes);
+        let changed = if let Some(holding) = &held.holding {
+            holding.resize(bytes)
+        } else {
+            held.holding = self.ledger.take(self.exchange.peer, bytes, &self.exchange.activity);
+            held.holding.is_some()
+        };
+        if changed {
+            held.bytes = bytes;
+        }
+        changed
     }
 }
 
 impl MemoryAccount for ObjectMemory {
     fn take(&self, bytes: usize) -> bool {
-        let mut held = self.lock();
-        let wanted = held.bytes + bytes as u64;
-        let taken = if let Some(holding) = &held.holding {
-            holding.resize(wanted)
-        } else {
-            held.holding = self.ledger.take(self.exchange.peer, wanted, &self.exchange.activity);
-            held.holding.is_some()
-        };
-        if taken {
-            held.bytes = wanted;
-        }
-        taken
+        self.change(|held| held + bytes as u64)
     }
 
     fn give_back(&self, bytes: usize) {
-        let mut held = self.lock();
-        held.bytes = held.bytes.saturating_sub(bytes as u64);
-        if let Some(holding) = &held.holding {
-            // Less is never refused; where it was evicted, nothing is held.
-            let _ = holding.resize(held.bytes);
-        }
+        // Less is never refused; where it was evicted, nothing is held.
+        self.change(|held| held.saturating_sub(bytes as u64));
     }
 }

@@ -15,9 +15,10 @@ use super::{
 /// How many victims are chosen at once, and how long the choice holds.
 const CHOICE: usize = 64;
 const CHOICE_AGE: Duration = Duration::from_millis(50);
-/// How long nothing is chosen again after fewer were found among so many that to read them is work.
-const PAUSE: Duration = Duration::from_millis(5);
-const MANY: usize = 4 * CHOICE;
+/// How long nothing is chosen again after fewer were found, for each entry that was read, and at most: reading takes a small
+/// part of the time.
+const PAUSE_PER_ENTRY: Duration = Duration::from_micros(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// The next victims.
 #[derive(Debug, Default)]
@@ -71,9 +72,9 @@ impl EvictionChoice {
     }
 
     fn choose<'a>(&mut self, now: Instant, offered: impl Iterator<Item = (bool, (&'a EntryKey, &'a Entry))>) {
-        let (mut all, mut count) = (Vec::new(), 0);
+        let (mut all, mut count) = (Vec::new(), 0_u32);
         for (has_credit, (key, entry)) in offered {
-            count += 1;
+            count = count.saturating_add(1);
             all.extend(entry.activity.rank(now).map(|rank| Candidate { has_credit, rank, key: *key }));
         }
         let is_few = all.len() < CHOICE;
@@ -83,7 +84,8 @@ impl EvictionChoice {
             all.shrink_to_fit();
         }
         all.sort_unstable_by(|a, b| b.cmp(a));
-        self.pause = if is_few && count > MANY { PAUSE } else { Duration::ZERO };
+        let pause = if is_few { PAUSE_PER_ENTRY.saturating_mul(count) } else { Duration::ZERO };
+        self.pause = pause.min(LONGEST_PAUSE);
         (self.candidates, self.chosen) = (all, Some(now));
     }
 }

@@ -66,6 +66,9 @@ pub struct Decision {
     /// Rules that could not be checked, and why.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unchecked: BTreeMap<Rule, &'static str>,
+    /// The strictest mode of the rules that would have taken too much work, and were not checked to the end.
+    #[serde(skip)]
+    pub over_budget: Option<Mode>,
 }
 
 impl Decision {
@@ -86,6 +89,11 @@ impl Decision {
     /// Whether the object is refused for the lack of another one, which may be created a moment later.
     pub fn may_be_early(&self) -> bool {
         self.findings.iter().any(|f| f.refused && f.rule.may_be_early())
+    }
+
+    /// Whether an enforced rule was not checked to the end, so that nobody can say whether the object is allowed.
+    pub fn is_over_budget(&self) -> bool {
+        self.allowed() && self.over_budget == Some(Mode::Enforce)
     }
 
     /// Why the object was not reviewed; `None` if it was.
@@ -111,8 +119,8 @@ impl Decision {
     /// for enforced rules, and warns about the others. A rule that changes objects never refuses one: without its patch,
     /// because the mutating webhook was not reached, the client gets a warning.
     pub(super) fn of(findings: RuleFindings<'_>, stage: Stage) -> Self {
-        let FindingList { listed, more, unchecked } = findings.finish();
-        let mut decision = Self::default();
+        let FindingList { listed, more, unchecked, over_budget } = findings.finish();
+        let mut decision = Self { over_budget, ..Self::default() };
         match stage {
             Stage::Mutate => decision.change(listed),
             Stage::Validate => {
@@ -200,6 +208,7 @@ impl Decision {
         self.findings.extend(after.findings);
         self.more.extend(after.more);
         self.unchecked.extend(after.unchecked);
+        self.over_budget = self.over_budget.max(after.over_budget);
         self.denied = after.denied;
         self
     }

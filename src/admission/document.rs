@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::{
     decision::Decision,
     rule::{Mode, RefusalKind, Remedy, Rule},
+    special_address::METADATA,
 };
 
 /// An example of a rule: an object with a fault, and the decisions about it.
@@ -43,6 +44,12 @@ The answers in the examples come from the rules. The objects are in the namespac
 and nodes are in [cluster.yaml](../tests/data/rules/cluster.yaml).\n\n\
 | rule | kinds | default | enforced |\n|---|---|---|---|\n";
 
+const METADATA_HEAD: &str = "\n## Metadata addresses\n\n\
+The rule `special-address` finds these addresses, and every link-local one: `169.254.169.254` and `169.254.170.2` of most \
+clouds are in `169.254.0.0/16`. Whoever can send a request to such an address from a machine of the cloud may get the \
+credentials of the machine. If a policy allows the address, the rule does not find it.\n\n\
+| address | cloud |\n|---|---|\n";
+
 /// The text of `docs/rules.md`. `example` returns the example of a rule.
 pub fn rules_markdown(mut example: impl FnMut(Rule) -> RuleExample) -> String {
     let mut out = String::from(HEAD);
@@ -61,7 +68,15 @@ pub fn rules_markdown(mut example: impl FnMut(Rule) -> RuleExample) -> String {
         let _ = write!(out, "\n```yaml\n{}\n```\n", object.trim());
         answers(&mut out, &enforced, &warned);
     }
+    metadata_addresses(&mut out);
     out
+}
+
+fn metadata_addresses(out: &mut String) {
+    out.push_str(METADATA_HEAD);
+    for (ip, cloud) in METADATA {
+        let _ = writeln!(out, "| `{ip}` | {cloud} |");
+    }
 }
 
 fn answers(out: &mut String, enforced: &Decision, warned: &Decision) {

@@ -14,6 +14,8 @@ use crate::model::{AddressKey, Labels, TargetPort, Text};
 pub(super) enum Fault<'a> {
     /// A value, such as the name of a label.
     Text(&'a str),
+    /// A port of the pods that the object selects. The same port for another selector is another fault.
+    SelectedPort(&'a str),
     /// A quantity; a smaller one is not a new fault.
     Count(usize),
     /// An address.
@@ -89,6 +91,13 @@ pub(super) struct ObjectTraffic {
     pub(super) all: Vec<Traffic>,
 }
 
+impl ObjectTraffic {
+    /// The selector of a Service, which has one traffic.
+    fn selector(&self) -> Option<&Labels> {
+        self.all.first().map(|traffic| &traffic.selector)
+    }
+}
+
 /// The faults of a stored object that an update may excuse.
 #[derive(Debug, Default)]
 pub(super) struct StoredFaults {
@@ -99,6 +108,10 @@ pub(super) struct StoredFaults {
     /// The traffic of the stored object, numbered.
     numbers: BTreeMap<Traffic, usize>,
     is_proxied: bool,
+    /// The selector of the stored object.
+    selector: Labels,
+    /// Whether the object that is compared has this selector.
+    has_same_selector: bool,
     /// For each traffic of the object that is compared, its number; `None` if the stored object does not have it.
     compared: Vec<Option<usize>>,
 }
@@ -108,11 +121,12 @@ impl StoredFaults {
     pub(super) fn with(traffic: ObjectTraffic) -> Self {
         let mut numbers = BTreeMap::new();
         let mut compared = Vec::with_capacity(traffic.all.len());
+        let selector = traffic.selector().cloned().unwrap_or_default();
         for traffic in traffic.all {
             let next = numbers.len();
             compared.push(Some(*numbers.entry(traffic).or_insert(next)));
         }
-        Self { numbers, compared, is_proxied: traffic.is_proxied, ..Self::default() }
+        Self { numbers, compared, is_proxied: traffic.is_proxied, selector, ..Self::default() }
     }
 
     /// The same faults, to compare with those of an object with this traffic.
@@ -121,13 +135,14 @@ impl StoredFaults {
         let is_known = self.is_proxied || !traffic.is_proxied;
         let number = |traffic| self.numbers.get(traffic).copied().filter(|_| is_known);
         let compared = traffic.all.iter().map(number).collect();
-        Self { compared, ..self }
+        let has_same_selector = traffic.selector().is_none_or(|selector| *selector == self.selector);
+        Self { compared, has_same_selector, ..self }
     }
 
     /// Adds a fault of the stored object.
     pub(super) fn insert(&mut self, rule: Rule, fault: Fault<'_>) {
         match fault {
-            Fault::Text(text) => {
+            Fault::Text(text) | Fault::SelectedPort(text) => {
                 self.texts.insert((rule, text.into()));
             }
             Fault::Count(n) => {
@@ -148,6 +163,7 @@ impl StoredFaults {
     pub(super) fn excuse(&self, rule: Rule, fault: Fault<'_>) -> bool {
         match fault {
             Fault::Text(text) => self.texts.contains(&(rule, text.into())),
+            Fault::SelectedPort(text) => self.has_same_selector && self.texts.contains(&(rule, text.into())),
             Fault::Count(n) => self.counts.get(&rule).is_some_and(|most| n <= *most),
             Fault::Address { address, traffic, readiness } => self.number(traffic).is_some_and(|number| {
                 self.addresses.get(&(rule, address.into_owned(), number)).is_some_and(|most| readiness <= *most)

@@ -76,6 +76,8 @@ pub(super) struct RuleFindings<'a> {
     counts: [[usize; 2]; Rule::COUNT],
     /// Rules that could not be checked, and why.
     unchecked: BTreeMap<Rule, &'static str>,
+    /// The strictest mode of the rules whose budget ended.
+    over_budget: Option<Mode>,
     stored: StoredFaults,
     /// Whether the checked object is the stored one, for which only [`StoredFaults`] matter.
     is_stored: bool,
@@ -88,6 +90,8 @@ pub(super) struct FindingList {
     pub(super) more: Vec<FindingCount>,
     /// Rules that could not be checked, and why.
     pub(super) unchecked: BTreeMap<Rule, &'static str>,
+    /// The strictest mode of the rules whose budget ended.
+    pub(super) over_budget: Option<Mode>,
 }
 
 impl<'a> RuleFindings<'a> {
@@ -99,6 +103,7 @@ impl<'a> RuleFindings<'a> {
             list: Vec::new(),
             counts: [[0; 2]; Rule::COUNT],
             unchecked: BTreeMap::new(),
+            over_budget: None,
             stored: StoredFaults::default(),
             is_stored: false,
         }
@@ -133,6 +138,14 @@ impl<'a> RuleFindings<'a> {
     pub(super) fn unchecked(&mut self, rule: Rule, why: &'static str) {
         if self.checks(rule) {
             self.unchecked.insert(rule, why);
+        }
+    }
+
+    /// Records that a rule would take too much work, so that it was not checked to the end.
+    pub(super) fn over_budget(&mut self, rule: Rule, why: &'static str) {
+        self.unchecked(rule, why);
+        if self.checks(rule) {
+            self.over_budget = self.over_budget.max(Some(self.settings.mode(rule)));
         }
     }
 
@@ -198,6 +211,6 @@ impl<'a> RuleFindings<'a> {
                 }
             }
         }
-        FindingList { listed: self.list, more, unchecked: self.unchecked }
+        FindingList { listed: self.list, more, unchecked: self.unchecked, over_budget: self.over_budget }
     }
 }

@@ -20,9 +20,11 @@ mod knowledge;
 pub mod offline_review;
 mod owner;
 pub mod policy;
+mod ranges;
 mod request;
 mod rule;
 mod settings;
+mod special_address;
 
 #[cfg(test)]
 mod tests;
@@ -32,11 +34,14 @@ pub use decision::{Decision, Denial};
 pub use document::{RuleExample, rules_markdown};
 pub use findings::{FindingCount, RuleFinding};
 pub use kinds::{AdmissionKind, KINDS};
-pub use knowledge::{Knowledge, Nothing, PodNetwork, SelectedPod, SliceEndpoint, Unknown};
+pub use knowledge::{
+    Knowledge, KnownService, ListedSlice, LivePods, Nothing, OtherSlices, PodNetwork, Unknown,
+};
 pub use owner::CONTROLLER_USERS;
+pub use ranges::Ranges;
 pub use request::{AdmissionRequest, Operation, Stage};
 pub use rule::{Mode, RefusalKind, Remedy, Rule};
-pub use settings::{Capacity, DeniedRange, HostNetwork, Settings};
+pub use settings::{Capacity, HostNetwork, Settings};
 
 /// The decision of a webhook about the object of a request.
 ///

@@ -5,7 +5,7 @@
 //! AdmissionReview ─► its request ───────────────────┘             └► the answer of each webhook
 //! ```
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
@@ -176,7 +176,7 @@ impl Reviewer<'_> {
         Ok(OfflineReview { reviewed, allowed: decision.allowed(), operation, decision, object, answers: None })
     }
 
-    fn settings(&self, request: &AdmissionRequest<'_>) -> Settings {
+    fn settings(&self, request: &AdmissionRequest<'_>) -> Arc<Settings> {
         self.policies.settings_of(request, self.namespaces.get(request.namespace.as_ref()).into())
     }
 }

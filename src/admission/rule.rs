@@ -95,7 +95,7 @@ code_table! {
     SliceService("slice-service-missing", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Create the Service first, or correct the label.");
     /// An address does not have the address type of the slice.
     AddressType("address-type-mismatch", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Write one slice for each address type.");
-    /// An endpoint is listed twice for the same port, in this slice or in another slice of the Service. `010.0.0.1` is `10.0.0.1`. Needs the cluster to see other slices.
+    /// An endpoint is listed twice for the same port, in this slice or in another slice of the Service. `010.0.0.1` is `10.0.0.1`. Needs the cluster to see other slices. If more than 131 072 slices and ports would have to be compared, the rule is not checked to the end.
     DuplicateEndpoint("duplicate-endpoint", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "List each endpoint once, in one slice.");
     /// A slice has more than 1000 endpoints.
     SliceOverCapacity("slice-over-capacity", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Write several slices.");
@@ -103,11 +103,11 @@ code_table! {
     UnknownZone("hint-unknown-zone", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use the value of topology.kubernetes.io/zone of a node.");
 
     // --- both
-    /// An address is a loopback, link-local, unspecified, multicast, broadcast or reserved address (240.0.0.0/4), or it is not an IP address. Traffic to it does not leave the node or does not arrive. An IPv6 address that embeds such an IPv4 address is one, too: IPv4-mapped (`::ffff:0:0/96`), translated (`64:ff9b::/96`), 6to4 (`2002::/16`) and IPv4-compatible (`::/96`).
+    /// An address is a loopback, link-local, unspecified, multicast, broadcast or reserved address, in `0.0.0.0/8`, or not an IP address: traffic to it does not leave the node or does not arrive. Or a cloud gives the credentials of a machine at this address (see [metadata addresses](#metadata-addresses)). A policy may allow metadata addresses and reserved ones (`240.0.0.0/4`, which GKE can give to pods) in `addresses.allow`, and no others. An IPv6 address that embeds such an IPv4 address is one, too: IPv4-mapped (`::ffff:0:0/96`), translated (`64:ff9b::/96`, `64:ff9b:1::/48` and `::ffff:0:0:0/96`), 6to4 (`2002::/16`), Teredo (`2001::/32`), ISATAP (`::5efe:a.b.c.d` in any network) and IPv4-compatible (`::/96`).
     SpecialAddress("special-address", &["Endpoints", "EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Use the address of the machine that serves.");
     /// The label `managed-by` names a built-in controller, but another user writes the object. The controller will delete or rewrite it.
     ManagedBy("managed-by-spoofed", &["Endpoints", "EndpointSlice"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use another name in the label.");
-    /// An address belongs neither to a pod of the namespace nor to a range that an `EndpointPolicy` allows (CVE-2021-25740), or it is in a range that a policy denies. The address of a node does not count as that of a pod of the host network: the kubelet and all other programs on the node have it, too. `addresses.hostNetwork: Allow` in a policy lets it count. Needs the cluster, except for denied ranges and for host names, which no range contains.
+    /// An address belongs neither to a pod of the namespace nor to a range that an `EndpointPolicy` allows (CVE-2021-25740), or it is in a range that a policy denies. The address of a node does not count as that of a pod, whether the pod is on the host network or not: the kubelet and all other programs on the node have it, too. `addresses.hostNetwork: Allow` in a policy lets it count. Nor does the address of another pod count than the one that `targetRef` names. Needs the cluster, except for denied ranges and for host names, which no range contains.
     Provenance("address-provenance", &["Endpoints", "EndpointSlice"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use the address of a pod of the namespace, or allow the range in an EndpointPolicy.");
 }
 

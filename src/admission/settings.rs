@@ -1,10 +1,13 @@
 //! The settings for one object: the modes of the rules, and their limits.
 
+use std::sync::Arc;
+
 use super::{
+    ranges::Ranges,
     request::Stage,
     rule::{Mode, Remedy, Rule},
 };
-use crate::model::{Cidr, Text};
+use crate::model::Text;
 
 /// The modes and limits of all rules for one object. They come from the policies; without one, every rule has its
 /// default mode.
@@ -13,10 +16,9 @@ pub struct Settings {
     modes: [Mode; Rule::COUNT],
     /// The policy that sets the mode of a rule; `None` for the default mode.
     policies: [Option<Text>; Rule::COUNT],
-    /// Ranges for addresses that do not belong to a pod, for external IPs and for load balancer IPs.
-    pub allowed: Vec<Cidr>,
-    /// Ranges whose addresses are refused even if they are allowed or belong to a pod.
-    pub denied: Vec<DeniedRange>,
+    /// Ranges that are allowed for addresses that do not belong to a pod, for external IPs and for load balancer IPs; and
+    /// those whose addresses are refused even if they are allowed or belong to a pod.
+    pub ranges: Ranges,
     /// Whether the addresses of pods of the host network count as addresses of pods.
     pub host_network: HostNetwork,
     /// What the webhook does with Endpoints that have more than 1000 addresses.
@@ -25,16 +27,7 @@ pub struct Settings {
     pub capacity_policy: Option<Text>,
     /// The settings for the stored object, if they differ: policies select objects by their labels. A fault that these
     /// settings tolerate does not excuse the new object.
-    pub before: Option<Box<Self>>,
-}
-
-/// A range that a policy denies.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DeniedRange {
-    /// The range.
-    pub range: Cidr,
-    /// The name of the policy.
-    pub policy: Text,
+    pub before: Option<Arc<Self>>,
 }
 
 /// What the webhook does with too many addresses where the rule is enforced; the stricter action last.
@@ -67,8 +60,7 @@ impl Default for Settings {
         Self {
             modes,
             policies: [const { None }; Rule::COUNT],
-            allowed: Vec::new(),
-            denied: Vec::new(),
+            ranges: Ranges::default(),
             host_network: HostNetwork::default(),
             capacity: Capacity::default(),
             capacity_policy: None,

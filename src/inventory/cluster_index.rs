@@ -3,18 +3,20 @@
 use std::net::IpAddr;
 
 use super::{
-    fields::{PodCandidates, PodFields, ServiceFields, SliceFields, Storage},
-    lookups::{NodeZones, PodAddresses, SliceAddresses},
+    fields::{PodFields, ServiceFields, Storage},
+    lookups::{NodePlaces, PodAddresses, SliceEndpoints},
+    other_slices,
     rows::NamespaceRow,
+    selected_pods,
     table::{Lookup, Row, Table},
 };
 use crate::{
-    admission::{Knowledge, PodNetwork, SelectedPod, SliceEndpoint, Unknown},
-    model::{AddressKey, Labels, Resource, Service},
+    admission::{Knowledge, KnownService, ListedSlice, LivePods, OtherSlices, PodNetwork, Unknown},
+    model::{Labels, Resource},
 };
 
 /// Why nothing is known of pods.
-const NO_PODS: &str = "no pods of the namespace were given";
+pub(super) const NO_PODS: &str = "no pods of the namespace were given";
 
 /// The table of a resource, once it is known.
 #[derive(Clone, Debug)]
@@ -71,10 +73,10 @@ pub struct ClusterIndex<S: Storage> {
     pub(super) candidates: S::Candidates,
     /// Services.
     pub(super) services: Slot<S::Service>,
-    /// Nodes, by zone.
-    pub(super) nodes: Slot<S::Node, NodeZones>,
+    /// Nodes, by zone and address.
+    pub(super) nodes: Slot<S::Node, NodePlaces>,
     /// Slices, by Service and address.
-    pub(super) slices: Slot<S::Slice, SliceAddresses>,
+    pub(super) slices: Slot<S::Slice, SliceEndpoints<S::Slice>>,
     /// Namespaces.
     pub(super) namespaces: Slot<NamespaceRow>,
     /// Why nothing is known of the addresses of pods, though the pods are: they were never in a cluster.
@@ -85,7 +87,7 @@ pub struct ClusterIndex<S: Storage> {
 
 impl<S: Storage> ClusterIndex<S> {
     /// Fails if nothing is known of the objects of a table in `namespace`.
-    fn knows<R: Row, L: Lookup<R>>(
+    pub(super) fn knows<R: Row, L: Lookup<R>>(
         &self,
         table: &Table<R, L>,
         namespace: &str,
@@ -105,38 +107,24 @@ pub trait IndexReader: Send + Sync {
     /// In what form it holds objects.
     type Storage: Storage;
 
+    /// Most rows that are read at once. Between two such steps, others may write.
+    const ROWS_AT_ONCE: usize;
+
     /// Asks the index.
     fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<Self::Storage>) -> T) -> T;
 }
 
 impl<I: IndexReader> Knowledge for I {
-    fn service(&self, namespace: &str, name: &str) -> Result<Option<Service>, Unknown> {
+    fn service(&self, namespace: &str, name: &str) -> Result<Option<KnownService>, Unknown> {
         self.read(|index| {
             let services = index.services.known()?;
             index.knows(services, namespace, "no Services of the namespace were given")?;
-            Ok(services.get(namespace, name).map(|s| s.service().clone()))
+            Ok(services.get(namespace, name).map(|row| row.service().into()))
         })
     }
 
-    fn pods(
-        &self,
-        namespace: &str,
-        selector: &Labels,
-        see: &mut dyn FnMut(SelectedPod<'_>) -> bool,
-    ) -> Result<(), Unknown> {
-        self.read(|index| {
-            let pods = index.pods.known()?;
-            index.knows(pods, namespace, NO_PODS)?;
-            let places = index.candidates.places(namespace, selector);
-            let all = if places.is_none() { pods.of_namespace(namespace) } else { &[] };
-            let some = places.into_iter().flatten().map(|place| &pods.rows()[*place]);
-            for pod in some.chain(all).filter(|p| selector.selects(p.labels())) {
-                if !see(SelectedPod { name: pod.name(), phase: pod.phase(), ports: pod.ports() }) {
-                    break;
-                }
-            }
-            Ok(())
-        })
+    fn live_pods(&self, namespace: &str, selector: &Labels, only_one: bool) -> Result<LivePods, Unknown> {
+        selected_pods::live_pods(self, namespace, selector, only_one)
     }
 
     fn pod_network(&self, namespace: &str, ip: IpAddr) -> Result<Option<PodNetwork>, Unknown> {
@@ -144,30 +132,39 @@ impl<I: IndexReader> Knowledge for I {
             let pods = index.pods.known()?;
             index.knows(pods, namespace, NO_PODS)?;
             let found = pods.lookup().network(namespace, ip);
-            index.no_addresses.filter(|_| found.is_none()).map_or(Ok(found), Err)
+            let is_node = || index.nodes.last_known().is_some_and(|nodes| nodes.lookup().has_address(ip));
+            match found {
+                Some(PodNetwork::Pod) if is_node() => Ok(Some(PodNetwork::Node)),
+                None => index.no_addresses.map_or(Ok(None), Err),
+                found => Ok(found),
+            }
+        })
+    }
+
+    fn lacks_address(&self, namespace: &str, pod: &str, ip: IpAddr) -> Result<bool, Unknown> {
+        /// A kubelet writes one address of each family. Of a pod with more, nothing is said.
+        const MOST: usize = 8;
+        self.read(|index| {
+            let Some(pod) = index.pods.known()?.get(namespace, pod) else { return Ok(false) };
+            let mut known = pod.addresses().take(MOST + 1).peekable();
+            if pod.network() != PodNetwork::Pod || known.peek().is_none() {
+                return Ok(false);
+            }
+            let (mut count, mut is_listed) = (0, false);
+            for address in known {
+                count += 1;
+                is_listed = is_listed || address == ip;
+            }
+            Ok(!is_listed && count <= MOST)
         })
     }
 
     fn is_zone(&self, zone: &str) -> Result<bool, Unknown> {
-        self.read(|index| Ok(index.nodes.known()?.lookup().contains(zone)))
+        self.read(|index| Ok(index.nodes.known()?.lookup().has_zone(zone)))
     }
 
-    fn other_slice(&self, endpoint: &SliceEndpoint<'_>) -> Result<Option<String>, Unknown> {
-        let SliceEndpoint { namespace, service, slice, address, .. } = *endpoint;
-        let key = AddressKey::of(address);
-        self.read(|index| {
-            let slices = index.slices.known()?;
-            index.knows(slices, namespace, "no other slices of the namespace were given")?;
-            let lists = |s: &S<I>| {
-                s.service_name().is_some_and(|n| n == service)
-                    && endpoint.shares_port(&s.port_names())
-                    // Nearly always the text is the same.
-                    && (s.addresses().any(|a| a == address) || s.addresses().any(|a| AddressKey::of(a) == key))
-            };
-            let names = slices.lookup().candidates(namespace, service, key);
-            let mut others = names.iter().filter(|n| n.as_str() != slice);
-            Ok(others.find(|n| slices.named(namespace, n).iter().any(lists)).map(ToString::to_string))
-        })
+    fn other_slices(&self, slice: &ListedSlice<'_>) -> Result<OtherSlices, Unknown> {
+        other_slices::other_slices(self, slice)
     }
 
     fn comparable(&self, resource: Resource, namespace: &str) -> usize {
@@ -178,6 +175,3 @@ impl<I: IndexReader> Knowledge for I {
         })
     }
 }
-
-/// A slice of an index.
-type S<I> = <<I as IndexReader>::Storage as Storage>::Slice;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, hash_map::Entry},
-    hash::{BuildHasher, RandomState},
+    hash::{BuildHasher, Hash},
     net::IpAddr,
 };
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     admission::PodNetwork,
-    model::{AddressKey, Text},
+    model::{HashSeed, Text},
 };
 
 /// By namespace and address, how many pods have it: pods of the host network share the address of their node.
@@ -31,7 +31,7 @@ struct PodCount {
 impl PodCount {
     fn of(&mut self, network: PodNetwork) -> &mut u32 {
         match network {
-            PodNetwork::Pod => &mut self.own,
+            PodNetwork::Pod | PodNetwork::Node => &mut self.own,
             PodNetwork::Host => &mut self.host,
         }
     }
@@ -78,83 +78,105 @@ impl<P: PodFields> Lookup<P> for PodAddresses {
     }
 }
 
-/// By zone, how many nodes are in it.
+/// By zone, how many nodes are in it; and by address, how many have it.
 #[derive(Clone, Debug, Default)]
-pub struct NodeZones(HashMap<Text, u32>);
+pub struct NodePlaces {
+    zones: HashMap<Text, u32>,
+    addresses: HashMap<IpAddr, u32, HashSeed>,
+}
 
-impl NodeZones {
+impl NodePlaces {
     /// Whether a node is in the zone.
-    pub fn contains(&self, zone: &str) -> bool {
-        self.0.contains_key(zone)
+    pub fn has_zone(&self, zone: &str) -> bool {
+        self.zones.contains_key(zone)
+    }
+
+    /// Whether a node has the address.
+    pub fn has_address(&self, ip: IpAddr) -> bool {
+        self.addresses.contains_key(&ip.to_canonical())
     }
 }
 
-impl<N: NodeFields> Lookup<N> for NodeZones {
+/// Counts one less.
+fn discount<K: Eq + Hash, S: BuildHasher>(counts: &mut HashMap<K, u32, S>, key: K) {
+    if let Entry::Occupied(mut count) = counts.entry(key) {
+        *count.get_mut() -= 1;
+        if *count.get() == 0 {
+            count.remove();
+        }
+    }
+}
+
+impl<N: NodeFields> Lookup<N> for NodePlaces {
     fn add(&mut self, node: &N) {
         if let Some(zone) = node.zone() {
-            *self.0.entry(zone.clone()).or_default() += 1;
+            *self.zones.entry(zone.clone()).or_default() += 1;
+        }
+        for ip in node.addresses() {
+            *self.addresses.entry(*ip).or_default() += 1;
         }
     }
 
     fn remove(&mut self, node: &N) {
-        let Some(zone) = node.zone() else { return };
-        if let Some(count) = self.0.get_mut(zone) {
-            *count -= 1;
-            if *count == 0 {
-                self.0.remove(zone);
-            }
+        if let Some(zone) = node.zone() {
+            discount(&mut self.zones, zone.clone());
+        }
+        for ip in node.addresses() {
+            discount(&mut self.addresses, *ip);
         }
     }
 }
 
-/// By namespace, Service and address, the names of the slices that list the address.
-///
-/// The key is a hash of the three, which would take more memory than everything else; the caller compares with the slice.
-#[derive(Clone, Debug, Default)]
-pub struct SliceAddresses {
-    names: HashMap<u64, SmallVec<[Text; 1]>>,
-    hasher: RandomState,
+/// By the hash of an endpoint, the slices that list it, in order of their names.
+#[derive(Clone, Debug)]
+pub struct SliceEndpoints<S>(HashMap<u64, SmallVec<[S; 1]>, HashSeed>);
+
+impl<S> Default for SliceEndpoints<S> {
+    fn default() -> Self {
+        Self(HashMap::default())
+    }
 }
 
-impl SliceAddresses {
-    /// The names of the slices that may list the address.
-    pub(crate) fn candidates(&self, namespace: &str, service: &str, address: AddressKey<&str>) -> &[Text] {
-        self.names.get(&self.hash(namespace, service, address)).map_or(&[], SmallVec::as_slice)
+impl<S> SliceEndpoints<S> {
+    /// The slices that list the endpoint.
+    pub(super) fn of(&self, endpoint: u64) -> &[S] {
+        self.0.get(&endpoint).map_or(&[], SmallVec::as_slice)
     }
 
-    fn hash(&self, namespace: &str, service: &str, address: AddressKey<&str>) -> u64 {
-        self.hasher.hash_one((namespace, service, address))
-    }
-
-    /// How many addresses there are.
+    /// How many endpoints there are.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.names.len()
+        self.0.len()
     }
 }
 
-impl<S: SliceFields> Lookup<S> for SliceAddresses {
+impl<S: SliceFields + Clone> Lookup<S> for SliceEndpoints<S> {
     fn add(&mut self, slice: &S) {
-        let Some(service) = slice.service_name() else { return };
-        for address in slice.addresses() {
-            let hash = self.hash(slice.namespace(), service, AddressKey::of(address));
-            let names = self.names.entry(hash).or_default();
-            if !names.iter().any(|n| n == slice.name()) {
-                names.push(slice.name().into());
+        for endpoint in slice.endpoints() {
+            let slices = self.0.entry(endpoint).or_default();
+            // A list of slices is read in order of names.
+            let at = match slices.last() {
+                None => 0,
+                Some(last) if last.name() <= slice.name() => slices.len(),
+                Some(_) => slices.partition_point(|other| other.name() <= slice.name()),
+            };
+            // A slice may list an endpoint twice.
+            if at == 0 || slices[at - 1].id() != slice.id() {
+                slices.insert(at, slice.clone());
             }
         }
     }
 
     fn remove(&mut self, slice: &S) {
-        let Some(service) = slice.service_name() else { return };
-        for address in slice.addresses() {
-            if let Entry::Occupied(mut names) =
-                self.names.entry(self.hash(slice.namespace(), service, AddressKey::of(address)))
-            {
-                names.get_mut().retain(|n| n != slice.name());
-                if names.get().is_empty() {
-                    names.remove();
-                }
+        for endpoint in slice.endpoints() {
+            let Entry::Occupied(mut slices) = self.0.entry(endpoint) else { continue };
+            let from = slices.get().partition_point(|other| other.name() < slice.name());
+            let same = slices.get()[from..].iter().take_while(|other| other.name() == slice.name());
+            if let Some(at) = same.zip(from..).find(|(other, _)| other.id() == slice.id()).map(|(_, at)| at) {
+                slices.get_mut().remove(at);
+            }
+            if slices.get().is_empty() {
+                slices.remove();
             }
         }
     }

@@ -6,7 +6,10 @@ use std::{net::IpAddr, sync::Arc};
 use smallvec::SmallVec;
 
 use super::{
-    fields::{NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of, network_of},
+    fields::{
+        NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of, endpoint_hashes, network_of,
+        sorted_names,
+    },
     table::Row,
 };
 use crate::{
@@ -22,7 +25,7 @@ impl Storage for SmallRows {
     type Pod = Box<PodRow>;
     type Service = Box<ServiceRow>;
     type Node = NodeRow;
-    type Slice = Box<SliceRow>;
+    type Slice = Arc<SliceRow>;
     type Candidates = ();
 }
 
@@ -84,7 +87,7 @@ impl PodFields for Box<PodRow> {
         self.phase
     }
 
-    fn ports(&self) -> &[ContainerPort] {
+    fn ports(&self) -> &Arc<[ContainerPort]> {
         &self.ports
     }
 
@@ -144,16 +147,17 @@ impl ServiceFields for Box<ServiceRow> {
     }
 }
 
-/// A node: its zone.
+/// A node: its zone and its addresses.
 #[derive(Clone, Debug)]
 pub struct NodeRow {
     name: Text,
     zone: Option<Text>,
+    addresses: Box<[IpAddr]>,
 }
 
 impl From<Node> for NodeRow {
     fn from(node: Node) -> Self {
-        Self { zone: node.zone().cloned(), name: node.name }
+        Self { zone: node.zone().cloned(), name: node.name, addresses: node.addresses.into() }
     }
 }
 
@@ -171,24 +175,26 @@ impl NodeFields for NodeRow {
     fn zone(&self) -> Option<&Text> {
         self.zone.as_ref()
     }
+
+    fn addresses(&self) -> &[IpAddr] {
+        &self.addresses
+    }
 }
 
-/// A slice: its Service, its addresses, and the names of its ports.
+/// A slice: the hashes of its endpoints, and the names of its ports.
 #[derive(Clone, Debug)]
 pub struct SliceRow {
     namespace: Text,
     name: Text,
-    service: Option<Text>,
     ports: Box<[Text]>,
-    addresses: Box<[Text]>,
+    endpoints: Box<[u64]>,
 }
 
 impl From<EndpointSlice> for SliceRow {
     fn from(slice: EndpointSlice) -> Self {
         Self {
-            service: slice.service_name().cloned(),
-            ports: slice.port_names().into(),
-            addresses: slice.endpoints.into_iter().flat_map(|e| e.addresses).collect(),
+            ports: sorted_names(slice.port_names()),
+            endpoints: endpoint_hashes(&slice, &slice.meta.namespace).collect(),
             namespace: slice.meta.namespace,
             name: slice.meta.name,
         }
@@ -205,17 +211,17 @@ impl Row for SliceRow {
     }
 }
 
-impl SliceFields for Box<SliceRow> {
-    fn service_name(&self) -> Option<&Text> {
-        self.service.as_ref()
+impl SliceFields for Arc<SliceRow> {
+    fn port_names(&self) -> &[Text] {
+        &self.ports
     }
 
-    fn port_names(&self) -> Vec<Text> {
-        self.ports.to_vec()
+    fn endpoints(&self) -> impl Iterator<Item = u64> {
+        self.endpoints.iter().copied()
     }
 
-    fn addresses(&self) -> impl Iterator<Item = &Text> {
-        self.addresses.iter()
+    fn id(&self) -> usize {
+        Self::as_ptr(self).addr()
     }
 }
 
@@ -306,12 +312,15 @@ mod tests {
             "endpoints": [{ "addresses": ["10.0.0.1"], "hostname": huge, "nodeName": huge, "zone": huge, "targetRef": { "name": huge } }],
             "ports": [{ "name": "http", "port": 80 }],
         });
-        let node = json!({ "metadata": labelled(names::ZONE) });
+        let node = json!({
+            "metadata": labelled(names::ZONE),
+            "status": { "addresses": [{ "type": "InternalIP", "address": "10.0.0.1" }, { "type": "Hostname", "address": huge }] },
+        });
         for (row, fields) in [
             (format!("{:?}", PodRow::from(read::<Pod>(&pod))), ["10.0.0.1", "http"].as_slice()),
             (format!("{:?}", ServiceRow::from(read::<Service>(&service))), &["None", "app"]),
-            (format!("{:?}", SliceRow::from(read::<EndpointSlice>(&slice))), &["10.0.0.1", "http", "a"]),
-            (format!("{:?}", NodeRow::from(read::<Node>(&node))), &["a"]),
+            (format!("{:?}", SliceRow::from(read::<EndpointSlice>(&slice))), &["http"]),
+            (format!("{:?}", NodeRow::from(read::<Node>(&node))), &["a", "10.0.0.1"]),
         ] {
             assert!(row.len() < 2_000, "{} bytes", row.len());
             for text in ["web"].iter().chain(fields) {

@@ -1,10 +1,17 @@
 //! The index of objects that were read from files or a request, for the rules.
 
-use std::{marker::PhantomData, net::IpAddr};
+use std::{
+    marker::PhantomData,
+    net::IpAddr,
+    sync::{Arc, OnceLock},
+};
 
 use super::{
     cluster_index::{ClusterIndex, IndexReader, Slot},
-    fields::{NodeFields, PodCandidates, PodFields, ServiceFields, SliceFields, Storage, addresses_of, network_of},
+    fields::{
+        NodeFields, PodCandidates, PodFields, ServiceFields, SliceFields, Storage, addresses_of, endpoint_hashes,
+        network_of, sorted_names,
+    },
     label_postings::LabelPostings,
     lookups::PodAddresses,
     objects::Inventory,
@@ -26,7 +33,7 @@ impl<'a> Storage for Borrowed<'a> {
     type Pod = Placed<'a, Pod>;
     type Service = Placed<'a, Service>;
     type Node = &'a Node;
-    type Slice = Placed<'a, EndpointSlice>;
+    type Slice = Arc<PlacedSlice<'a>>;
     type Candidates = PodPlaces<'a>;
 }
 
@@ -78,7 +85,7 @@ impl PodFields for Placed<'_, Pod> {
         self.0.phase
     }
 
-    fn ports(&self) -> &[ContainerPort] {
+    fn ports(&self) -> &Arc<[ContainerPort]> {
         &self.0.ports
     }
 
@@ -101,19 +108,46 @@ impl NodeFields for &Node {
     fn zone(&self) -> Option<&Text> {
         (**self).zone()
     }
+
+    fn addresses(&self) -> &[IpAddr] {
+        &self.addresses
+    }
 }
 
-impl SliceFields for Placed<'_, EndpointSlice> {
-    fn service_name(&self) -> Option<&Text> {
-        self.0.service_name()
+/// A slice where it would be created, with the names of its ports once they are asked for.
+#[derive(Debug)]
+pub struct PlacedSlice<'a> {
+    slice: Placed<'a, EndpointSlice>,
+    ports: OnceLock<Box<[Text]>>,
+}
+
+impl<'a> PlacedSlice<'a> {
+    fn of(slice: &'a EndpointSlice) -> Arc<Self> {
+        Arc::new(Self { slice: Placed(slice), ports: OnceLock::new() })
+    }
+}
+
+impl Row for PlacedSlice<'_> {
+    fn namespace(&self) -> &str {
+        self.slice.namespace()
     }
 
-    fn port_names(&self) -> Vec<Text> {
-        self.0.port_names()
+    fn name(&self) -> &str {
+        self.slice.name()
+    }
+}
+
+impl SliceFields for Arc<PlacedSlice<'_>> {
+    fn port_names(&self) -> &[Text] {
+        self.ports.get_or_init(|| sorted_names(self.slice.0.port_names()))
     }
 
-    fn addresses(&self) -> impl Iterator<Item = &Text> {
-        self.0.endpoints.iter().flat_map(|e| &e.addresses)
+    fn endpoints(&self) -> impl Iterator<Item = u64> {
+        endpoint_hashes(self.slice.0, self.slice.namespace())
+    }
+
+    fn id(&self) -> usize {
+        Self::as_ptr(self).addr()
     }
 }
 
@@ -132,7 +166,7 @@ impl<'a> Snapshot<'a> {
             pods,
             services: slot(inventory.services.iter().map(Placed), "no Services were given"),
             nodes: slot(inventory.nodes.iter(), "no nodes were given"),
-            slices: slot(inventory.slices.iter().map(Placed), "no other slices were given"),
+            slices: slot(inventory.slices.iter().map(PlacedSlice::of), "no other slices were given"),
             namespaces: Slot::empty(Unknown("no namespaces were given")),
             is_part: false,
             no_addresses: inventory
@@ -155,6 +189,9 @@ fn slot<R: Row, L: Lookup<R>>(rows: impl Iterator<Item = R>, missing: &'static s
 
 impl<'a> IndexReader for Snapshot<'a> {
     type Storage = Borrowed<'a>;
+
+    /// Nobody waits for it.
+    const ROWS_AT_ONCE: usize = usize::MAX;
 
     fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<Borrowed<'a>>) -> T) -> T {
         ask(self)

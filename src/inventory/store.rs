@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use super::{
     cluster_index::{ClusterIndex, IndexReader, Slot},
-    lookups::{NodeZones, PodAddresses, SliceAddresses},
+    lookups::{NodePlaces, PodAddresses, SliceEndpoints},
     rows::{NamespaceRow, NodeRow, PodRow, ServiceRow, SliceRow, SmallRows},
     sink::{Loss, Sink},
     table::{Lookup, Row, Table},
@@ -57,8 +57,8 @@ macro_rules! stored {
 stored! {
     Pod: Box<PodRow>, PodAddresses, pods, |pod| Box::new(PodRow::from(pod));
     Service: Box<ServiceRow>, (), services, |service| Box::new(ServiceRow::from(service));
-    Node: NodeRow, NodeZones, nodes, NodeRow::from;
-    EndpointSlice: Box<SliceRow>, SliceAddresses, slices, |slice| Box::new(SliceRow::from(slice));
+    Node: NodeRow, NodePlaces, nodes, NodeRow::from;
+    EndpointSlice: Arc<SliceRow>, SliceEndpoints<Arc<SliceRow>>, slices, |slice| Arc::new(SliceRow::from(slice));
     NamespaceRow: NamespaceRow, (), namespaces, |namespace| namespace;
 }
 
@@ -155,6 +155,9 @@ impl Store {
 
 impl IndexReader for Store {
     type Storage = SmallRows;
+
+    /// Comparing so many pods with a selector takes some ten microseconds.
+    const ROWS_AT_ONCE: usize = 2048;
 
     fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<SmallRows>) -> T) -> T {
         ask(&self.index.read().unwrap_or_else(PoisonError::into_inner))

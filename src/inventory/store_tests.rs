@@ -7,7 +7,7 @@ use super::{
     store::{NOT_SYNCED, STALE},
 };
 use crate::{
-    admission::{Knowledge, SliceEndpoint, Unknown},
+    admission::{Knowledge, ListedSlice, OtherSlices, PodNetwork, Unknown},
     model::{EndpointSlice, Labels, Node, Pod, PodPhase, Service},
 };
 
@@ -52,13 +52,13 @@ const RESOURCES: [(&str, Change, Change); 5] = [
 
 /// Every question, with the resource it is about and why it has no answer.
 fn unknown(store: &Store) -> [(&'static str, Option<Unknown>); 5] {
-    let endpoint = SliceEndpoint { namespace: "shop", service: "web", slice: "a", ports: &[], address: "10.0.0.1" };
+    let slice = ListedSlice { namespace: "shop", service: "web", name: "a", ports: &[], addresses: &["10.0.0.1"] };
     [
         ("services", store.service("shop", "web").err()),
-        ("pods", store.pods("shop", &Labels::default(), &mut |_| true).err()),
+        ("pods", store.live_pods("shop", &Labels::default(), false).err()),
         ("pods", store.pod_network("shop", [10, 0, 0, 1].into()).err()),
         ("nodes", store.is_zone("a").err()),
-        ("endpointslices", store.other_slice(&endpoint).err()),
+        ("endpointslices", store.other_slices(&slice).err()),
     ]
 }
 
@@ -90,13 +90,11 @@ fn addresses_belong_to_pods_of_their_namespace_until_the_last_one_goes() {
     assert_eq!(knows(&store, "shop", "10.0.0.2"), Ok(true));
     store.fill(vec![pod("shop", "c", "10.0.0.3")]);
     assert_eq!(knows(&store, "shop", "10.0.0.2"), Ok(false));
-    let mut names = Vec::new();
-    let selector: Labels = serde_json::from_value(json!({ "app": "c" })).unwrap();
-    let asked = store.pods("shop", &selector, &mut |p| {
-        names.push(p.name.to_owned());
-        true
-    });
-    assert_eq!((asked, names), (Ok(()), vec!["c".to_owned()]));
+    let selected = |app: &str| {
+        let selector: Labels = serde_json::from_value(json!({ "app": app })).unwrap();
+        store.live_pods("shop", &selector, false).map(|pods| pods.count)
+    };
+    assert_eq!((selected("c"), selected("a")), (Ok(1), Ok(0)));
 }
 
 #[test]
@@ -108,8 +106,9 @@ fn zones_and_slices_follow_their_objects() {
     store.apply(node("n2", "b"));
     assert_eq!((store.is_zone("a"), store.is_zone("b")), (Ok(false), Ok(true)));
 
-    let other = |slice: &str, address: &str| {
-        store.other_slice(&SliceEndpoint { namespace: "shop", service: "web", slice, ports: &[], address })
+    let other = |name: &str, address: &str| {
+        let slice = ListedSlice { namespace: "shop", service: "web", name, ports: &[], addresses: &[address] };
+        store.other_slices(&slice).map(|others| others.names.into_iter().flatten().next().map(|name| name.to_string()))
     };
     store.fill(vec![slice("one", &["10.0.0.1"]), slice("two", &["10.0.0.1", "10.0.0.2"])]);
     assert_eq!(other("one", "10.0.0.1"), Ok(Some("two".to_owned())));
@@ -152,7 +151,7 @@ fn stored_objects_are_small() {
         change(&store, object());
         assert!(format!("{store:?}").len() < 2_000);
         let service = store.service("shop", "a").unwrap();
-        assert!(service.is_some_and(|s| s.declared_headless()));
+        assert!(service.is_some_and(|s| s.is_headless));
     }
 }
 
@@ -200,4 +199,104 @@ fn labels_of_namespaces_stay_as_they_were_last_known() {
     store.fill(vec![NamespaceRow::new("shop", labels.clone())]);
     store.lose::<NamespaceRow>();
     assert_eq!(store.namespace_labels("shop"), Some(labels));
+}
+
+#[test]
+fn pods_are_counted_in_steps() {
+    let store = Store::new();
+    let with_port = json!({ "spec": { "containers": [{ "ports": [{ "name": "http", "containerPort": 80 }] }] } });
+    let with_port: Pod = serde_json::from_value(with_port).unwrap();
+    let many = |namespace: &str, count: usize| {
+        let named = |i: usize| Pod { ports: with_port.ports.clone(), ..pod(namespace, &format!("p{i}"), "") };
+        (0..count).map(named).collect::<Vec<_>>()
+    };
+    let mut pods = [many("a", 3), many("shop", 5000), many("z", 3)].concat();
+    pods.push(Pod { phase: PodPhase::Failed, ..pod("shop", "ended", "") });
+    store.fill(pods);
+    let found = store.live_pods("shop", &Labels::default(), false).unwrap();
+    let counted: usize = found.ports.iter().map(|(_, count)| count).sum();
+    assert_eq!((found.count, counted), (5000, 5000));
+    assert_eq!(store.live_pods("shop", &Labels::default(), true).unwrap().count, 1);
+    assert_eq!(store.live_pods("none", &Labels::default(), false).unwrap().count, 0);
+}
+
+#[test]
+fn the_address_of_a_pod_that_is_also_one_of_a_node_says_so() {
+    let store = Store::new();
+    let node = |address: &str| -> Node {
+        let text = json!({ "metadata": { "name": "n" }, "status": { "addresses": [
+            { "type": "Hostname", "address": "n" }, { "type": "InternalIP", "address": address },
+        ] } });
+        serde_json::from_value(text).unwrap()
+    };
+    store.fill(vec![pod("shop", "a", "10.0.0.1"), pod("shop", "b", "10.0.0.2")]);
+    let network = |ip: [u8; 4]| store.pod_network("shop", ip.into());
+    assert_eq!(network([10, 0, 0, 1]), Ok(Some(PodNetwork::Pod)));
+    store.fill(vec![node("::ffff:10.0.0.1")]);
+    assert_eq!(network([10, 0, 0, 1]), Ok(Some(PodNetwork::Node)));
+    assert_eq!(network([10, 0, 0, 2]), Ok(Some(PodNetwork::Pod)));
+    // What is known of nodes counts until they are listed again.
+    store.lose::<Node>();
+    assert_eq!(network([10, 0, 0, 1]), Ok(Some(PodNetwork::Node)));
+    store.fill(vec![node("10.0.0.9")]);
+    assert_eq!(network([10, 0, 0, 1]), Ok(Some(PodNetwork::Pod)));
+}
+
+#[test]
+fn a_pod_lacks_an_address_only_if_its_own_are_known() {
+    let store = Store::new();
+    let host = Pod { host_network: true, ..pod("shop", "host", "10.0.0.3") };
+    let mut unknown = pod("shop", "new", "");
+    unknown.ips.clear();
+    store.fill(vec![pod("shop", "a", "10.0.0.1"), host, unknown]);
+    for (name, ip, want) in [
+        ("a", [10, 0, 0, 1], false),
+        ("a", [10, 0, 0, 2], true),
+        ("host", [10, 0, 0, 2], false),
+        ("new", [10, 0, 0, 2], false),
+        ("none", [10, 0, 0, 2], false),
+    ] {
+        assert_eq!(store.lacks_address("shop", name, ip.into()), Ok(want), "{name} {ip:?}");
+    }
+}
+
+/// Thirty slices of a thousand addresses and twenty thousand ports, and as many names of slices for one address as it takes.
+#[test]
+fn other_slices_are_compared_until_the_budget_ends() {
+    let names = |letter: char, count: usize| (0..count).map(|i| format!("{letter}{i}")).collect::<Vec<_>>();
+    let stored = |name: &str, addresses: &[String], ports: &[String]| -> EndpointSlice {
+        let text = json!({
+            "metadata": { "namespace": "shop", "name": name, "labels": { "kubernetes.io/service-name": "web" } },
+            "addressType": "FQDN",
+            "endpoints": addresses.iter().map(|a| json!({ "addresses": [a] })).collect::<Vec<_>>(),
+            "ports": ports.iter().map(|p| json!({ "name": p })).collect::<Vec<_>>(),
+        });
+        serde_json::from_value(text).unwrap()
+    };
+    let asked = |slices: Vec<EndpointSlice>, addresses: &[String], ports: &[String]| -> OtherSlices {
+        let store = Store::new();
+        store.fill(slices);
+        let mut ports: Vec<_> = ports.iter().map(|port| port.as_str().into()).collect();
+        ports.sort_unstable();
+        let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
+        let slice = ListedSlice { namespace: "shop", service: "web", name: "x", ports: &ports, addresses: &addresses };
+        store.other_slices(&slice).unwrap()
+    };
+    let (addresses, many, few) = (names('h', 1000), names('p', 20_000), names('q', 1));
+    let wide = |count: usize| (0..count).map(|i| stored(&format!("s{i:02}"), &addresses, &many)).collect::<Vec<_>>();
+    let none = vec![None; 1000];
+    // One slice is compared whole, and so are thirty with few ports.
+    let found = asked(wide(1), &addresses, &names('r', 5000));
+    assert_eq!((found.names == none, found.is_cut), (true, false));
+    let found = asked(wide(30), &addresses, &few);
+    assert_eq!((found.names == none, found.is_cut), (true, false));
+    // Thirty with many ports are too many, but for the first of them.
+    let found = asked(wide(30), &addresses, &names('r', 5000));
+    assert_eq!((found.names == none, found.is_cut), (true, true));
+    let found = asked(wide(30), &addresses, &names('p', 5000));
+    assert_eq!((found.names == vec![Some("s00".into()); 1000], found.is_cut), (true, false));
+    // So are many slices for each of many addresses.
+    let dense: Vec<EndpointSlice> = (0..200).map(|i| stored(&format!("s{i:03}"), &addresses, &few)).collect();
+    let found = asked(dense, &addresses, &names('r', 1));
+    assert_eq!((found.names == none, found.is_cut), (true, true));
 }

@@ -4,6 +4,8 @@
 //! more than the objects. An insertion moves what follows: about 60 µs among 150 000 pods, which the rate of changes
 //! of a cluster allows. A whole list is sorted once.
 
+use std::sync::Arc;
+
 /// A row of a [`Table`].
 pub trait Row {
     /// The namespace; empty for objects of the whole cluster.
@@ -37,6 +39,16 @@ impl<T: Row> Row for Box<T> {
 
     fn share(&mut self, neighbour: &Self) {
         (**self).share(neighbour);
+    }
+}
+
+impl<T: Row> Row for Arc<T> {
+    fn namespace(&self) -> &str {
+        (**self).namespace()
+    }
+
+    fn name(&self) -> &str {
+        (**self).name()
     }
 }
 
@@ -139,6 +151,12 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
     /// The row of this name.
     pub fn get(&self, namespace: &str, name: &str) -> Option<&R> {
         self.named(namespace, name).last()
+    }
+
+    /// The rows of a namespace from this name on.
+    pub fn from(&self, namespace: &str, name: &str) -> &[R] {
+        let rest = &self.rows[self.rows.partition_point(|r| key(r) < (namespace, name))..];
+        &rest[..rest.partition_point(|r| r.namespace() == namespace)]
     }
 
     /// The rows of this name: several only where the name is empty.

@@ -31,6 +31,16 @@ impl Cidr {
     pub fn contains(&self, ip: IpAddr) -> bool {
         self.0.contains(&ip.to_canonical())
     }
+
+    /// Its first address.
+    pub(crate) fn first(&self) -> IpAddr {
+        self.0.network()
+    }
+
+    /// Whether every address of `other` lies in the range.
+    pub(crate) fn contains_range(&self, other: &Self) -> bool {
+        self.0.contains(&other.0)
+    }
 }
 
 impl FromStr for Cidr {

@@ -1,6 +1,6 @@
 //! The memory that a value takes on the heap, for the limits of servers: a few bytes of text can become hundreds.
 
-use std::{mem::size_of, sync::Arc};
+use std::{mem::size_of, net::IpAddr, sync::Arc};
 
 use smallvec::{Array, SmallVec};
 
@@ -36,6 +36,12 @@ impl HeapSize for Text {
     #[inline]
     fn heap_size(&self) -> usize {
         if self.is_heap_allocated() { allocation(COUNTS + self.len()) } else { 0 }
+    }
+}
+
+impl HeapSize for IpAddr {
+    fn heap_size(&self) -> usize {
+        0
     }
 }
 
@@ -152,7 +158,7 @@ heap_size_of_fields! {
     Endpoints { meta, subsets }
     HintName { name }
     Hints { for_zones, for_nodes }
-    Node { name, labels, taints; ready, cpu_nano, unschedulable }
+    Node { name, labels, taints, addresses; ready, cpu_nano, unschedulable }
     NotReadyDetail { status, reason, scheduling_gates, containers, gates; unscheduled, scheduling_gated }
     ObjectMeta {
         name, generate_name, namespace, self_link, uid, resource_version, labels, annotations, owner_references, finalizers;

@@ -18,9 +18,9 @@ struct LabelCondition {
 /// What the value of a label must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LabelTest {
-    /// One of these.
+    /// One of these, which are sorted.
     In(Vec<Text>),
-    /// None of these; a missing label is fine.
+    /// None of these, which are sorted; a missing label is fine.
     NotIn(Vec<Text>),
     /// Anything.
     Exists,
@@ -32,8 +32,8 @@ impl LabelQuery {
     /// Whether all conditions hold.
     pub fn matches(&self, labels: &Labels) -> bool {
         self.0.iter().all(|LabelCondition { key, test }| match (test, labels.get(key)) {
-            (LabelTest::In(values), found) => found.is_some_and(|value| values.contains(value)),
-            (LabelTest::NotIn(values), found) => found.is_none_or(|value| !values.contains(value)),
+            (LabelTest::In(values), found) => found.is_some_and(|value| values.binary_search(value).is_ok()),
+            (LabelTest::NotIn(values), found) => found.is_none_or(|value| values.binary_search(value).is_err()),
             (LabelTest::Exists, found) => found.is_some(),
             (LabelTest::Missing, found) => found.is_none(),
         })
@@ -67,7 +67,8 @@ fn split(text: &str) -> Vec<&str> {
 fn condition(text: &str) -> Result<LabelCondition, String> {
     let (key, test) = if let Some((head, values)) = text.split_once('(') {
         let values = values.strip_suffix(')').ok_or_else(|| format!("{text:?} lacks its closing parenthesis"))?;
-        let values = values.split(',').map(|value| Text::new(value.trim())).collect();
+        let mut values: Vec<Text> = values.split(',').map(|value| Text::new(value.trim())).collect();
+        values.sort_unstable();
         match head.split_whitespace().collect::<Vec<_>>()[..] {
             [key, "in"] => (key, LabelTest::In(values)),
             [key, "notin"] => (key, LabelTest::NotIn(values)),

@@ -1,6 +1,6 @@
 //! A label selector in the form of `metav1.LabelSelector`, and the conditions that it shares with node affinities.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::{Labels, Text, wire::nullable};
 
@@ -26,9 +26,15 @@ pub struct LabelRequirement {
     /// `In`, `NotIn`, `Exists`, `DoesNotExist`; for nodes, also `Gt` and `Lt`.
     #[serde(deserialize_with = "nullable")]
     pub operator: Text,
-    /// Values to compare with.
-    #[serde(deserialize_with = "nullable")]
-    pub values: Vec<Text>,
+    /// Values to compare with, sorted: there may be thousands, and thousands of objects.
+    #[serde(deserialize_with = "sorted")]
+    values: Vec<Text>,
+}
+
+fn sorted<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Text>, D::Error> {
+    let mut values: Vec<Text> = nullable(d)?;
+    values.sort_unstable();
+    Ok(values)
 }
 
 impl LabelSelector {
@@ -70,7 +76,7 @@ impl LabelRequirement {
     /// Whether it holds for a label with this value; `None` if the label is missing. An operator that does not exist
     /// holds for nothing: an API server refuses it.
     pub fn holds(&self, value: Option<&str>) -> bool {
-        let is_listed = || value.is_some_and(|v| self.values.iter().any(|listed| listed == v));
+        let is_listed = || value.is_some_and(|v| self.values.binary_search_by(|listed| listed.as_str().cmp(v)).is_ok());
         match self.operator.as_str() {
             "In" => is_listed(),
             "NotIn" => !is_listed(),

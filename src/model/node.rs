@@ -1,13 +1,13 @@
 //! Nodes: where pods run, in which zone, and which pods they refuse.
 
-use std::{collections::HashMap, sync::OnceLock};
+use std::{collections::HashMap, net::IpAddr, sync::OnceLock};
 
 use super::HashSeed;
 
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Labels, Resource, Text, ZoneShares, names, nano_value,
+    Labels, Resource, Text, ZoneShares, names, nano_value, parse_lenient,
     wire::{kind_of, nullable},
 };
 
@@ -39,6 +39,8 @@ pub struct Node {
     pub taints: Vec<Taint>,
     /// `spec.unschedulable`: it was cordoned.
     pub unschedulable: bool,
+    /// The IP addresses in `status.addresses`, of any type.
+    pub addresses: Vec<IpAddr>,
 }
 
 impl Node {
@@ -73,6 +75,7 @@ impl<'de> Deserialize<'de> for Node {
             },
             taints: raw.spec.taints,
             unschedulable: raw.spec.unschedulable,
+            addresses: raw.status.addresses.iter().filter_map(|a| parse_lenient(&a.address)).collect(),
         })
     }
 }
@@ -119,6 +122,15 @@ struct RawStatus {
     allocatable: RawAllocatable,
     #[serde(deserialize_with = "nullable")]
     conditions: Vec<RawCondition>,
+    #[serde(deserialize_with = "nullable")]
+    addresses: Vec<RawAddress>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawAddress {
+    #[serde(deserialize_with = "nullable")]
+    address: Text,
 }
 
 #[derive(Deserialize, Default)]

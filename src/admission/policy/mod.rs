@@ -15,6 +15,7 @@ mod read;
 #[cfg(test)]
 mod round_trip;
 mod schema;
+mod settings_cache;
 mod spec;
 mod status;
 #[cfg(test)]

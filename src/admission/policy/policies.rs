@@ -1,16 +1,20 @@
 //! All policies together, and their settings for one object.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
     read::read,
+    settings_cache::{PolicyCount, PolicyCounts, SettingsCache},
     spec::{EndpointPolicy, Selection},
 };
 use crate::{
-    admission::{AdmissionRequest, Capacity, DeniedRange, HostNetwork, Mode, Rule, Settings},
+    admission::{
+        AdmissionRequest, Capacity, HostNetwork, Mode, Ranges, Rule, Settings,
+        ranges::PolicyRanges,
+    },
     engine::reason::{Finding, Reason},
     model::{Labels, ObjectKey, Text, installed::POLICY_KIND, names, wildcard},
 };
@@ -82,7 +86,11 @@ impl PolicyTarget<'_> {
 /// - `Deny` takes precedence over `Truncate`, and over `Allow`.
 /// - A policy that selects by labels of the namespace, where these could not be read, only makes settings stricter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Policies(Vec<CompiledPolicy>);
+pub struct Policies {
+    all: Vec<CompiledPolicy>,
+    ranges: Arc<PolicyRanges>,
+    cache: SettingsCache,
+}
 
 /// A policy with its mode for each rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +116,11 @@ impl Policies {
         }
         all.sort_unstable_by(|a, b| a.policy.meta.name.cmp(&b.policy.meta.name));
         problems.reverse();
-        (Self(all), problems)
+        let ranges = all.iter().map(|CompiledPolicy { policy: EndpointPolicy { meta, spec }, .. }| {
+            (&meta.name, spec.addresses.allow.as_slice(), spec.addresses.deny.as_slice())
+        });
+        let ranges = Arc::new(PolicyRanges::new(ranges));
+        (Self { all, ranges, cache: SettingsCache::default() }, problems)
     }
 
     /// Parses and collects policies. Policies that cannot be read are reported and left out.
@@ -126,12 +138,12 @@ impl Policies {
 
     /// The policies, in order of their names.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &EndpointPolicy> {
-        self.0.iter().map(|c| &c.policy)
+        self.all.iter().map(|c| &c.policy)
     }
 
     /// Whether there are no policies.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     /// Whether a policy selects by labels of namespaces other than the name. The webhook must know them then.
@@ -150,15 +162,12 @@ impl Policies {
 
     /// The policies that apply or may apply to the object, including those that exempt it.
     pub fn applying_to(&self, target: &PolicyTarget<'_>) -> impl Iterator<Item = &EndpointPolicy> {
-        self.0.iter().filter(|c| c.application(target) != Application::DoesNotApply).map(|c| &c.policy)
+        self.all.iter().filter(|c| c.application(target) != Application::DoesNotApply).map(|c| &c.policy)
     }
 
     /// The settings for the object of a request. The labels of its namespace matter only if
     /// [`need_namespace_labels`](Self::need_namespace_labels) is true.
-    pub fn settings_of(&self, request: &AdmissionRequest<'_>, namespace_labels: NamespaceLabels<'_>) -> Settings {
-        if self.is_empty() {
-            return Settings::default();
-        }
+    pub fn settings_of(&self, request: &AdmissionRequest<'_>, namespace_labels: NamespaceLabels<'_>) -> Arc<Settings> {
         let groups: Vec<&str> = request.groups.iter().map(AsRef::as_ref).collect();
         let of = |labels: &Labels| {
             self.settings(&PolicyTarget {
@@ -171,36 +180,50 @@ impl Policies {
                 groups: &groups,
             })
         };
+        if self.is_empty() {
+            return of(&Labels::default());
+        }
         let labels = request.object.map(labels_of).unwrap_or_default();
-        let mut settings = of(&labels);
+        let settings = of(&labels);
         if let Some(stored) = request.old_object.map(labels_of)
             && stored != labels
         {
-            settings.before = Some(of(&stored)).filter(|before| *before != settings).map(Box::new);
+            let before = of(&stored);
+            if before != settings {
+                let mut settings = (*settings).clone();
+                settings.before = Some(before);
+                return Arc::new(settings);
+            }
         }
         settings
     }
 
-    /// The settings for an object.
-    pub fn settings(&self, target: &PolicyTarget<'_>) -> Settings {
-        let mut sum = SettingsSum::default();
-        let mut uncertain: Vec<&CompiledPolicy> = Vec::new();
-        for compiled in &self.0 {
-            match compiled.application(target) {
-                Application::Applies => sum.add(compiled, target),
-                Application::MayApply => uncertain.push(compiled),
-                Application::DoesNotApply => {}
+    /// The settings for an object. Objects to which the same policies apply share them.
+    pub fn settings(&self, target: &PolicyTarget<'_>) -> Arc<Settings> {
+        let counts = self.all.iter().map(|policy| policy.count(target)).collect();
+        self.cache.get(counts, |counts| self.sum(counts))
+    }
+
+    /// The settings that the policies make that count.
+    fn sum(&self, counts: &PolicyCounts) -> Settings {
+        let mut sum = SettingsSum::new(&self.ranges);
+        for (i, policy) in self.all.iter().enumerate() {
+            match counts.of(i) {
+                PolicyCount::Applies => sum.add(i, policy),
+                PolicyCount::Exempts => sum.exempt(policy),
+                PolicyCount::May | PolicyCount::Not => {}
             }
         }
-        for compiled in uncertain.into_iter().filter(|c| !c.exempts(target)) {
-            sum.tighten(compiled);
+        for (i, policy) in self.all.iter().enumerate() {
+            if counts.of(i) == PolicyCount::May {
+                sum.tighten(i, policy);
+            }
         }
         sum.settings()
     }
 }
 
 /// The settings of several policies, while they are added up.
-#[derive(Default)]
 struct SettingsSum<'a> {
     settings: Settings,
     modes: [Option<(Mode, &'a Text)>; Rule::COUNT],
@@ -209,27 +232,37 @@ struct SettingsSum<'a> {
 }
 
 impl<'a> SettingsSum<'a> {
+    fn new(ranges: &Arc<PolicyRanges>) -> Self {
+        let mut settings = Settings::default();
+        settings.ranges = Ranges::none_of(ranges);
+        Self { settings, modes: [None; Rule::COUNT], capacity: None, host_network: None }
+    }
+
     /// Adds a policy that applies.
-    fn add(&mut self, compiled: &'a CompiledPolicy, target: &PolicyTarget<'_>) {
-        let EndpointPolicy { meta, spec } = &compiled.policy;
-        let exempts = compiled.exempts(target);
-        let set = if exempts { [Some(Mode::Off); Rule::COUNT] } else { compiled.modes };
-        for (strictest, mode) in self.modes.iter_mut().zip(set) {
+    fn add(&mut self, number: usize, compiled: &'a CompiledPolicy) {
+        self.set_modes(&compiled.modes, compiled);
+        self.settings.ranges.allowing.insert(number);
+        self.host_network = self.host_network.max(compiled.policy.spec.addresses.host_network);
+        self.restrict(number, compiled);
+    }
+
+    /// Adds a policy that exempts the object.
+    fn exempt(&mut self, compiled: &'a CompiledPolicy) {
+        self.set_modes(&[Some(Mode::Off); Rule::COUNT], compiled);
+    }
+
+    fn set_modes(&mut self, modes: &[Option<Mode>; Rule::COUNT], compiled: &'a CompiledPolicy) {
+        for (strictest, mode) in self.modes.iter_mut().zip(modes) {
             // Of equally strict policies the first by name counts, so that the result does not depend on the order.
-            if mode > strictest.map(|(mode, _)| mode) {
-                *strictest = mode.map(|mode| (mode, &meta.name));
+            if *mode > strictest.map(|(mode, _)| mode) {
+                *strictest = mode.map(|mode| (mode, &compiled.policy.meta.name));
             }
-        }
-        if !exempts {
-            self.settings.allowed.extend(&spec.addresses.allow);
-            self.host_network = self.host_network.max(spec.addresses.host_network);
-            self.restrict(compiled);
         }
     }
 
     /// Adds a policy that may apply: what it relaxes does not count, neither a mode below the one without it nor an
     /// allowed range.
-    fn tighten(&mut self, compiled: &'a CompiledPolicy) {
+    fn tighten(&mut self, number: usize, compiled: &'a CompiledPolicy) {
         for rule in Rule::ALL {
             let strictest = &mut self.modes[*rule as usize];
             let without = strictest.map_or(rule.default_mode(), |(mode, _)| mode);
@@ -237,14 +270,13 @@ impl<'a> SettingsSum<'a> {
                 *strictest = Some((mode, &compiled.policy.meta.name));
             }
         }
-        self.restrict(compiled);
+        self.restrict(number, compiled);
     }
 
     /// Adds what a policy denies, and its capacity.
-    fn restrict(&mut self, compiled: &'a CompiledPolicy) {
+    fn restrict(&mut self, number: usize, compiled: &'a CompiledPolicy) {
         let EndpointPolicy { meta, spec } = &compiled.policy;
-        let denied = spec.addresses.deny.iter().map(|range| DeniedRange { range: *range, policy: meta.name.clone() });
-        self.settings.denied.extend(denied);
+        self.settings.ranges.denying.insert(number);
         let host_network = spec.addresses.host_network.filter(|answer| *answer == HostNetwork::Deny);
         self.host_network = self.host_network.max(host_network);
         if spec.capacity.action > self.capacity.map(|(action, _)| action) {
@@ -260,11 +292,6 @@ impl<'a> SettingsSum<'a> {
                 settings.set_by(*rule, mode, policy);
             }
         }
-        settings.allowed.sort_unstable();
-        settings.allowed.dedup();
-        // Of several policies that deny a range, the first by name is reported.
-        settings.denied.sort_unstable();
-        settings.denied.dedup_by(|a, b| a.range == b.range);
         if let Some((action, policy)) = capacity {
             settings.capacity = action;
             settings.capacity_policy = Some(policy.clone());
@@ -303,6 +330,17 @@ impl CompiledPolicy {
             *mode = listed.or(*mode);
         }
         Self { policy, modes }
+    }
+
+    fn count(&self, target: &PolicyTarget<'_>) -> PolicyCount {
+        match self.application(target) {
+            Application::DoesNotApply => PolicyCount::Not,
+            Application::Applies if self.exempts(target) => PolicyCount::Exempts,
+            Application::Applies => PolicyCount::Applies,
+            // What exempts an object relaxes settings, which does not count here.
+            Application::MayApply if self.exempts(target) => PolicyCount::Not,
+            Application::MayApply => PolicyCount::May,
+        }
     }
 
     fn application(&self, target: &PolicyTarget<'_>) -> Application {

@@ -1,8 +1,10 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json, value::RawValue};
 
 use super::*;
 use crate::{
-    admission::{AdmissionRequest, Capacity, DeniedRange, HostNetwork, Mode, Rule, Settings},
+    admission::{AdmissionRequest, Capacity, HostNetwork, Mode, Rule, Settings},
     model::{Labels, Text, Time},
 };
 
@@ -26,7 +28,7 @@ fn labels(pairs: &[(&str, &str)]) -> Labels {
 }
 
 /// The settings for the Endpoints `shop/web`, written by `alice`.
-fn shop_web(list: &[Value]) -> Settings {
+fn shop_web(list: &[Value]) -> Arc<Settings> {
     let namespace = labels(&[("team", "a")]);
     policies(list).settings(&PolicyTarget {
         kind: "Endpoints",
@@ -41,8 +43,8 @@ fn shop_web(list: &[Value]) -> Settings {
 
 #[test]
 fn without_policies_every_rule_has_its_own_mode() {
-    assert_eq!(shop_web(&[]), Settings::default());
-    assert_eq!(shop_web(&[v1("a", &json!({}))]), Settings::default());
+    assert_eq!(*shop_web(&[]), Settings::default());
+    assert_eq!(*shop_web(&[v1("a", &json!({}))]), Settings::default());
 }
 
 #[test]
@@ -207,7 +209,7 @@ fn a_policy_that_selects_unread_namespace_labels_applies_where_it_is_stricter() 
         assert_eq!(settings.mode(Rule::ExternalIp), want, "{name}");
         assert_eq!(settings.policy(Rule::ExternalIp).map(Text::as_str), policy, "{name}");
         let denied = usize::from(name == "ranges");
-        assert_eq!((settings.allowed.len(), settings.denied.len()), (0, denied), "{name}");
+        assert_eq!((settings.ranges.allowed().count(), settings.ranges.denied().count()), (0, denied), "{name}");
         assert_eq!(settings.capacity == Capacity::Deny, name == "ranges", "{name}");
     }
 }
@@ -226,7 +228,7 @@ fn an_exemption_applies_to_its_own_policy_only() {
         let exempting = v1("a", &spec);
         let settings = shop_web(std::slice::from_ref(&exempting));
         assert_eq!(settings.mode(Rule::ReservedLabel) == Mode::Off, want, "{exempt}");
-        assert_eq!(settings.denied.is_empty(), want, "{exempt}");
+        assert_eq!(settings.ranges.denied().next().is_none(), want, "{exempt}");
         let other = v1("b", &json!({"rules": [{"name": "reserved-label", "mode": "warn"}]}));
         assert_eq!(shop_web(&[exempting, other]).mode(Rule::ReservedLabel), Mode::Warn, "{exempt}");
     }
@@ -241,11 +243,11 @@ fn ranges_add_up_and_deny_takes_precedence_over_truncate() {
         v1("c", &json!({"addresses": {"deny": ["fd00::/8"]}, "capacity": {"action": "Deny"}})),
         v1("d", &json!({})),
     ]);
-    let ranges = |texts: &[&str]| texts.iter().map(|t| t.parse().unwrap()).collect::<Vec<_>>();
-    assert_eq!(settings.allowed, ranges(&["10.0.0.0/8", "192.0.2.0/24"]));
+    let allowed: Vec<String> = settings.ranges.allowed().map(|range| range.to_string()).collect();
+    assert_eq!(allowed, ["10.0.0.0/8", "192.0.2.0/24"]);
     // Each range belongs to a policy: the first by name.
-    let denied = |range: &str, policy: &str| DeniedRange { range: range.parse().unwrap(), policy: policy.into() };
-    assert_eq!(settings.denied, [denied("10.1.0.0/16", "b"), denied("fd00::/8", "a")]);
+    let denied: Vec<String> = settings.ranges.denied().map(|d| format!("{} {}", d.range, d.policy)).collect();
+    assert_eq!(denied, ["10.1.0.0/16 b", "fd00::/8 a"]);
     assert_eq!((settings.capacity, settings.capacity_policy.as_deref()), (Capacity::Deny, Some("a")));
     assert_eq!(shop_web(&[v1("d", &json!({}))]).capacity_policy, None);
 }

@@ -239,6 +239,7 @@ fn a_repeated_address_of_a_port_is_found() {
         ask(&object("Endpoints", "byhand", &[("/subsets", wide)]), None, Stage::Validate, &settings, &Nothing);
     let note = &decision.audit["duplicate-address"];
     assert!(note.ends_with("not checked: there are too many addresses and ports to compare"), "{note}");
+    assert!(decision.is_over_budget() || !decision.allowed());
 }
 
 #[test]
@@ -251,22 +252,76 @@ fn special_addresses_are_refused() {
     let field = "subsets[0].notReadyAddresses[0].ip";
     assert_eq!(at("127.0.0.1"), [format!("{field}: 127.0.0.1 is a loopback address")]);
     assert_eq!(at("junk"), [format!("{field}: junk is not an IP address")]);
-    assert_eq!(at("240.0.0.1"), [format!("{field}: 240.0.0.1 is a reserved address")]);
+    assert_eq!(at("240.0.0.1"), [format!("{field}: 240.0.0.1 is a reserved address, which no policy allows")]);
     for (ip, inner, why) in [
         ("64:ff9b::127.0.0.1", "127.0.0.1", "is a loopback address"),
         ("64:ff9b::a9fe:a9fe", "169.254.169.254", "is a link-local address"),
         ("64:ff9b::", "0.0.0.0", "is the unspecified address"),
         ("2002:7f00:1::1", "127.0.0.1", "is a loopback address"),
-        ("2002:f000:0001::", "240.0.0.1", "is a reserved address"),
+        ("2002:f000:0001::", "240.0.0.1", "is a reserved address, which no policy allows"),
+        ("::ffff:0:127.0.0.1", "127.0.0.1", "is a loopback address"),
+        ("64:ff9b:1:a9fe:a9:fe00::", "169.254.169.254", "is a link-local address"),
+        ("64:ff9b:1::127.0.0.1", "127.0.0.1", "is a loopback address"),
+        ("2001:0:808:808::80ff:fffe", "127.0.0.1", "is a loopback address"),
+        ("fd00::5efe:127.0.0.1", "127.0.0.1", "is a loopback address"),
+        ("64:ff9b::168.63.129.16", "168.63.129.16", "is a metadata address of Azure (WireServer), which no policy allows"),
         ("::127.0.0.1", "127.0.0.1", "is a loopback address"),
         ("::e000:1", "224.0.0.1", "is a multicast address"),
     ] {
         assert_eq!(at(ip), [format!("{field}: {ip} embeds {inner}, which {why}")]);
     }
+    assert_eq!(at("0.1.2.3"), [format!("{field}: 0.1.2.3 is in 0.0.0.0/8, which no host has")]);
+    let why = "is a metadata address of AWS, which no policy allows";
+    assert_eq!(at("fd00:ec2::254"), [format!("{field}: fd00:ec2::254 {why}")]);
     assert_eq!(at("::ffff:169.254.169.254"), [format!("{field}: ::ffff:169.254.169.254 is a link-local address")]);
     for ip in ["64:ff9b::8.8.8.8", "2002:808:808::1", "64:ff9c::127.0.0.1", "2003:7f00:1::", "1::127.0.0.1"] {
         assert_eq!(at(ip), [""; 0], "{ip}");
     }
+}
+
+#[test]
+fn a_policy_may_allow_reserved_and_metadata_addresses_only() {
+    for (ip, is_allowed) in [
+        ("240.0.0.1", true),
+        ("100.100.100.200", true),
+        ("fd00:ec2::254", true),
+        ("64:ff9b::240.0.0.1", true),
+        ("2002:f000:1::", true),
+        ("255.255.255.255", false),
+        ("127.0.0.1", false),
+        ("169.254.169.254", false),
+        ("0.1.2.3", false),
+        ("64:ff9b::127.0.0.1", false),
+    ] {
+        let object = object("Endpoints", "byhand", &[("/subsets/0/addresses", json!([{ "ip": ip }]))]);
+        let all = |s: &mut Settings| s.ranges = ranges(&["0.0.0.0/0", "fd00:ec2::/32"], &[]);
+        assert_eq!(found(Rule::SpecialAddress, &object, all).is_empty(), is_allowed, "{ip}");
+        assert_eq!(found(Rule::SpecialAddress, &object, |_| {}).len(), 1, "{ip}");
+    }
+}
+
+#[test]
+fn the_address_of_another_pod_than_the_target_is_found() {
+    let target = |ip: &str, target: Value| {
+        let list = json!([{ "ip": ip, "targetRef": target }]);
+        object("Endpoints", "byhand", &[("/subsets/0/addresses", list)])
+    };
+    let pod = |name: &str| json!({ "kind": "Pod", "namespace": "shop", "name": name, "uid": "u" });
+    for (name, ip, reference, want) in [
+        ("its own", "10.0.0.1", pod("web-1"), None),
+        ("another", "10.0.0.2", pod("web-1"), Some("10.0.0.2 is not an address of pod web-1, which targetRef names")),
+        ("one that has ended", "10.0.0.1", pod("done"), None),
+        ("one that does not exist", "10.0.0.1", pod("gone"), None),
+        ("one of the host network", "10.0.0.1", pod("node-1"), None),
+        ("a pod of another namespace", "10.0.0.1", json!({ "kind": "Pod", "namespace": "other", "name": "web-1" }), None),
+        ("not a pod", "10.0.0.2", json!({ "kind": "Node", "name": "web-1" }), None),
+        ("nothing", "10.0.0.2", Value::Null, None),
+    ] {
+        let want: Vec<String> = want.iter().map(|why| format!("subsets[0].addresses[0].ip: {why}")).collect();
+        assert_eq!(found(Rule::Provenance, &target(ip, reference), |_| {}), want, "{name}");
+    }
+    let allowed = |s: &mut Settings| s.ranges = ranges(&["10.0.0.2"], &[]);
+    assert_eq!(found(Rule::Provenance, &target("10.0.0.2", pod("web-1")), allowed), [""; 0]);
 }
 
 #[test]
@@ -275,14 +330,12 @@ fn addresses_belong_to_pods_or_allowed_ranges() {
         let list: Value = ips.iter().map(|ip| json!({ "ip": ip })).collect();
         object("Endpoints", "byhand", &[("/subsets/0/addresses", list)])
     };
-    let ranges = |settings: &mut Settings| {
-        settings.allowed = vec!["192.0.2.0/24".parse().unwrap()];
-        settings.denied = vec![denied("10.0.0.2"), denied("192.0.2.128/25")];
-    };
+    let denied = ["10.0.0.2", "192.0.2.128/25"];
+    let set = |settings: &mut Settings| settings.ranges = ranges(&["192.0.2.0/24"], &denied);
     let given = addresses(&["10.0.0.1", "10.0.0.2", "10.0.0.9", "10.9.0.1", "192.0.2.1", "192.0.2.200", "010.0.0.1"]);
     let field = |i: usize| format!("subsets[0].addresses[{i}].ip");
     assert_eq!(
-        found(Rule::Provenance, &given, ranges),
+        found(Rule::Provenance, &given, set),
         [
             format!("{}: 10.0.0.2 is in 10.0.0.2/32, which EndpointPolicy strict denies", field(1)),
             format!("{}: 10.0.0.9 is not the address of a pod in namespace shop", field(2)),
@@ -292,10 +345,7 @@ fn addresses_belong_to_pods_or_allowed_ranges() {
     );
     let translated = addresses(&["64:ff9b::10.0.0.2", "2002:c000:2c8::"]);
     assert_eq!(
-        found(Rule::Provenance, &translated, |s| {
-            ranges(s);
-            s.allowed.push("::/0".parse().unwrap());
-        }),
+        found(Rule::Provenance, &translated, |s| s.ranges = ranges(&["192.0.2.0/24", "::/0"], &denied)),
         [
             format!("{}: 64:ff9b::10.0.0.2 is in 10.0.0.2/32, which EndpointPolicy strict denies", field(0)),
             format!("{}: 2002:c000:2c8:: is in 192.0.2.128/25, which EndpointPolicy strict denies", field(1)),
@@ -306,7 +356,7 @@ fn addresses_belong_to_pods_or_allowed_ranges() {
     let decision = ask(&given, None, Stage::Validate, &settings, &Nothing);
     assert_eq!((decision.denied, decision.warnings), (None, vec![]));
     assert_eq!(decision.audit["address-provenance"], "not checked: there is no cluster to ask");
-    ranges(&mut settings);
+    set(&mut settings);
     let denied = ask(&given, None, Stage::Validate, &settings, &Nothing).denied.unwrap();
     assert_eq!((denied.code, denied.reason), (403, "Forbidden"));
 }

@@ -20,9 +20,9 @@ use crate::{
     model::json::patch::{PatchOp, apply},
 };
 
-/// A range that a policy `strict` denies.
-fn denied(range: &str) -> DeniedRange {
-    DeniedRange { range: range.parse().unwrap(), policy: "strict".into() }
+/// Ranges that a policy `strict` allows and denies.
+fn ranges(allowed: &[&str], denied: &[&str]) -> Ranges {
+    Ranges::of(&[("strict", allowed, denied)])
 }
 
 fn all<T: serde::de::DeserializeOwned>(values: Vec<Value>) -> Vec<T> {

@@ -146,9 +146,17 @@ fn what_is_not_decided_is_not_allowed() {
         assert_eq!(denied, Some((400, "BadRequest", why)), "{name}");
         assert_eq!(decision.warnings, [why], "{name}");
     }
-    let text = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE",
-        "kind":{"group":"","version":"v1","kind":"Service"},"object":{"spec":{},"spec":{}}}}"#;
-    let raw = serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
+    for object in [r#"{"spec":{},"spec":{}}"#, "[]", "[{}]", "7", r#""{}""#] {
+        recorded_is_refused(object);
+    }
+}
+
+fn recorded_is_refused(object: &str) {
+    let text = format!(
+        r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"u","operation":"CREATE",
+        "kind":{{"group":"","version":"v1","kind":"Service"}},"object":{object}}}}}"#
+    );
+    let raw = serde_json::value::RawValue::from_string(text).unwrap();
     let (policies, namespaces) = (policy::Policies::default(), Namespaces::new());
     let (user, groups, namespace) = ("", &[][..], "");
     let cluster = &Nothing;

@@ -117,7 +117,7 @@ fn settings() -> impl Strategy<Value = Settings> {
         for (rule, mode) in Rule::ALL.iter().zip(modes) {
             settings.set(*rule, mode);
         }
-        settings.allowed = vec!["10.9.0.0/16".parse().unwrap()];
+        settings.ranges = ranges(&["10.9.0.0/16"], &[]);
         settings.capacity = if deny { Capacity::Deny } else { Capacity::Truncate };
         settings
     })

@@ -48,7 +48,7 @@ fn a_fault_that_was_not_enforced_before_is_refused() {
     ] {
         let decision = update(&bad, &bad, |s| {
             s.set(Rule::Provenance, Mode::Off);
-            s.before = before.map(Box::new);
+            s.before = before.map(Into::into);
         });
         assert_eq!(decision.allowed(), want, "{name}");
     }

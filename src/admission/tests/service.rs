@@ -189,8 +189,7 @@ fn openyurt_reads_one_value() {
 #[test]
 fn external_addresses_need_a_range() {
     let guard = |settings: &mut Settings| {
-        settings.allowed = vec!["203.0.113.0/24".parse().unwrap(), "2001:db8::/32".parse().unwrap()];
-        settings.denied = vec![denied("203.0.113.128/25")];
+        settings.ranges = ranges(&["203.0.113.0/24", "2001:db8::/32"], &["203.0.113.128/25"]);
     };
     let ips = |list: &[&str]| object("Service", "s", &[("/spec/externalIPs", json!(list))]);
     let external = |list: &[&str]| found(Rule::ExternalIp, &ips(list), guard);

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
 use futures::future::{self, BoxFuture, FutureExt};
@@ -53,7 +53,9 @@ pub(crate) fn first_messages(problems: &[Finding]) -> String {
 /// The policies in force: those of a file and those of the cluster. They are replaced while reviews go on.
 #[derive(Debug, Default)]
 pub struct ActivePolicies {
-    sources: RwLock<PolicySources>,
+    sources: Mutex<PolicySources>,
+    /// The policies of all sources, compiled. Reviews do not wait while others are compiled.
+    all: RwLock<Arc<policy::Policies>>,
     /// The settings without any policy.
     default: Arc<Settings>,
     /// The labels of namespaces.
@@ -64,7 +66,6 @@ pub struct ActivePolicies {
 struct PolicySources {
     file: Vec<EndpointPolicy>,
     cluster: BTreeMap<String, EndpointPolicy>,
-    all: Arc<policy::Policies>,
 }
 
 impl ActivePolicies {
@@ -93,9 +94,7 @@ impl ActivePolicies {
     /// Replaces one policy of the cluster; `None`: it was deleted.
     pub fn set_one(&self, name: &str, policy: Option<EndpointPolicy>) -> Vec<Finding> {
         // Most events of a policy change only its status.
-        let same =
-            |sources: &PolicySources| sources.cluster.get(name).map(|p| &p.spec) == policy.as_ref().map(|p| &p.spec);
-        if same(&self.sources.read().unwrap_or_else(PoisonError::into_inner)) {
+        if self.sources().cluster.get(name).map(|p| &p.spec) == policy.as_ref().map(|p| &p.spec) {
             return Vec::new();
         }
         self.change(|sources| match policy {
@@ -105,19 +104,28 @@ impl ActivePolicies {
     }
 
     fn change(&self, change: impl FnOnce(&mut PolicySources)) -> Vec<Finding> {
-        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = self.sources();
         change(&mut sources);
         // The cluster is last, so that its policy wins over one of the same name in the file.
         let list = sources.file.iter().chain(sources.cluster.values()).cloned().collect();
         let (all, problems) = policy::Policies::new(list);
-        sources.all = Arc::new(all);
+        let before = std::mem::replace(&mut *self.all.write().unwrap_or_else(PoisonError::into_inner), Arc::new(all));
+        drop((sources, before));
         problems
+    }
+
+    fn sources(&self) -> MutexGuard<'_, PolicySources> {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn all(&self) -> Arc<policy::Policies> {
+        self.all.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl SettingsSource for ActivePolicies {
     fn settings(&self, request: &AdmissionRequest<'_>) -> Arc<Settings> {
-        let policies = self.sources.read().unwrap_or_else(PoisonError::into_inner).all.clone();
+        let policies = self.all();
         if policies.is_empty() {
             return self.default.clone();
         }
@@ -130,12 +138,12 @@ impl SettingsSource for ActivePolicies {
             Some(None) => NamespaceLabels::Unread,
             None => NamespaceLabels::NameOnly,
         };
-        Arc::new(policies.settings_of(request, labels))
+        policies.settings_of(request, labels)
     }
 
     fn needs_namespace(&self, request: &AdmissionRequest<'_>) -> bool {
         let Some(namespaces) = &self.namespaces else { return false };
-        let policies = self.sources.read().unwrap_or_else(PoisonError::into_inner).all.clone();
+        let policies = self.all();
         policies.need_namespace_labels() && namespaces.labels(&request.namespace).is_none()
     }
 

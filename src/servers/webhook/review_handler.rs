@@ -48,6 +48,8 @@ const SMALL_RESPONSE: usize = 16 << 10;
 enum Unchecked {
     Late,
     Busy,
+    /// An enforced rule would have taken too much work.
+    Budget,
     Bug,
     /// The review cannot be read, for this reason.
     Unreadable(String),
@@ -243,10 +245,17 @@ impl Webhook {
             admission::decide(request, stage, &settings, self.cluster.as_ref())
         }));
         let decision = decided.map_err(|_| Unchecked::Bug)?;
-        match decision.why_unreviewed() {
-            None => Ok(decision),
-            Some(why) => Err(Unchecked::Unreadable(why.to_owned())),
+        if let Some(why) = decision.why_unreviewed() {
+            return Err(Unchecked::Unreadable(why.to_owned()));
         }
+        if decision.is_over_budget() {
+            return Err(Unchecked::Budget);
+        }
+        if decision.over_budget.is_some() {
+            // Other rules were checked. This one could not have refused the object.
+            self.metrics.shed(stage, Unchecked::Budget.label());
+        }
+        Ok(decision)
     }
 
     /// Counts and logs the decision, and writes the answer.
@@ -304,6 +313,7 @@ impl Unchecked {
         match self {
             Self::Late => "late",
             Self::Busy => "busy",
+            Self::Budget => "budget",
             Self::Bug => "bug",
             Self::Unreadable(_) => "unreadable",
         }
@@ -313,6 +323,7 @@ impl Unchecked {
         match self {
             Self::Late => StatusError::busy("too little time was left to check the object"),
             Self::Busy => StatusError::busy("too many large reviews are waiting"),
+            Self::Budget => StatusError::busy("the object takes too much work to check"),
             Self::Bug => StatusError::internal("a bug in a rule: the object was not checked"),
             Self::Unreadable(why) => StatusError::unreadable(why.clone()),
         }

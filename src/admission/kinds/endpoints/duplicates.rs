@@ -34,7 +34,7 @@ pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut Rule
     for (id, same) in all.chunk_by(|a, b| a.0 == b.0).enumerate().filter(|(_, same)| same.len() > 1) {
         let pairs: usize = same.iter().map(|(_, a)| ports.of_subset[a.field.subset].len()).sum();
         let Some(rest) = left.checked_sub(pairs) else {
-            findings.unchecked(Rule::DuplicateAddress, "there are too many addresses and ports to compare");
+            findings.over_budget(Rule::DuplicateAddress, "there are too many addresses and ports to compare");
             return;
         };
         left = rest;

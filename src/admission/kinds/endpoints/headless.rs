@@ -8,7 +8,6 @@ use crate::{
         kinds::check::Subject,
     },
     model::{
-        ServiceType,
         json::{
             patch::{PatchOp, set},
             pointer::pointer,
@@ -21,14 +20,14 @@ use crate::{
 pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut RuleFindings<'_>) {
     let service = match subject.cluster.service(subject.namespace, subject.name) {
         // A Service from a file may not have a cluster IP yet: whether it is headless is not known.
-        Ok(Some(service)) if service.kind != ServiceType::ExternalName && !service.cluster_ip.is_empty() => service,
+        Ok(Some(service)) if !service.is_external_name && service.has_cluster_ip => service,
         Ok(_) => return,
         Err(Unknown(why)) => return findings.unchecked(Rule::HeadlessLabel, why),
     };
     let path = ["metadata", "labels", names::HEADLESS];
     let field = format_args!("metadata.labels[{}]", names::HEADLESS);
     let present = subject.object.metadata.labels.contains_key(names::HEADLESS);
-    match (service.declared_headless(), present) {
+    match (service.is_headless, present) {
         (true, false) => {
             let message = format_args!("is missing, but the Service is headless");
             let patch = || set(subject.raw, &path, "");

@@ -18,7 +18,7 @@ use crate::{
         findings::RuleFindings,
         owner,
     },
-    model::{ServiceType, names},
+    model::names,
 };
 
 impl CheckedObject for CheckedEndpoints {
@@ -47,15 +47,13 @@ impl CheckedObject for CheckedEndpoints {
     fn is_owned(subject: &Subject<'_, Self>) -> bool {
         matches!(
             subject.cluster.service(subject.namespace, subject.name),
-            Ok(Some(s)) if s.selector.is_some() && s.kind != ServiceType::ExternalName
+            Ok(Some(service)) if service.has_selector && !service.is_external_name
         )
     }
 }
 
 fn check_special(subject: &Subject<'_, CheckedEndpoints>, findings: &mut RuleFindings<'_>) {
-    for address in subject.object.addresses() {
-        addresses::check_special(&address, findings);
-    }
+    addresses::check_special(subject.object.addresses(), findings);
 }
 
 fn check_provenance(subject: &Subject<'_, CheckedEndpoints>, findings: &mut RuleFindings<'_>) {

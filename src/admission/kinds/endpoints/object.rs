@@ -8,14 +8,14 @@ use crate::{
     admission::{
         fault::{AddressReadiness, ObjectTraffic, Traffic, TrafficPort},
         kinds::{
-            addresses::{ListedAddress, WrittenAddress},
+            addresses::{ListedAddress, TargetPod, WrittenAddress},
             check::CheckedMeta,
         },
     },
     model::{EndpointPort, names, protocol_or_tcp, wire::nullable},
 };
 
-/// An Endpoints object. Of an address it holds only the IP, so that a thousand of them parse in a fraction of a
+/// An Endpoints object. Of an address it holds only the IP and the pod, so that a thousand of them parse in a fraction of a
 /// millisecond.
 #[derive(Debug, Deserialize)]
 pub(in crate::admission::kinds) struct CheckedEndpoints {
@@ -41,6 +41,8 @@ pub(super) struct CheckedSubset {
 struct CheckedAddress {
     #[serde(deserialize_with = "nullable")]
     ip: WrittenAddress,
+    #[serde(rename = "targetRef", deserialize_with = "nullable")]
+    target: TargetPod,
 }
 
 /// The names of the two lists of a subset.
@@ -85,6 +87,7 @@ impl CheckedEndpoints {
             s.lists().into_iter().enumerate().flat_map(move |(list, addresses)| {
                 addresses.iter().enumerate().map(move |(at, address)| ListedAddress {
                     address: &address.ip,
+                    target: &address.target,
                     field: AddressField { subset, list, at },
                     traffic: subset,
                     readiness: if list == READY { AddressReadiness::Ready } else { AddressReadiness::NotReady },

@@ -5,7 +5,7 @@ use crate::{
         Rule,
         fault::{AddressReadiness, Fault},
         findings::RuleFindings,
-        kinds::{addresses::Ranges, check::Subject},
+        kinds::{addresses::objection, check::Subject},
     },
     model::{AddressKey, Service, ServiceType},
 };
@@ -13,15 +13,16 @@ use crate::{
 /// [`Rule::ExternalIp`] and [`Rule::LoadBalancerIp`].
 pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_>) {
     let service = subject.object;
+    let ranges = findings.settings().ranges.lookup();
     for (i, ip) in service.external_ips.iter().enumerate() {
-        if let Some(why) = Ranges::of(findings).objection(ip) {
+        if let Some(why) = objection(&ranges, ip) {
             let field = format_args!("spec.externalIPs[{i}]");
             findings.add(Rule::ExternalIp, redirected(ip, AddressReadiness::Ready), field, format_args!("{ip} {why}"));
         }
     }
     let ip = &service.load_balancer_ip;
     if !ip.is_empty()
-        && let Some(why) = Ranges::of(findings).objection(ip)
+        && let Some(why) = objection(&ranges, ip)
     {
         let field = format_args!("spec.loadBalancerIP");
         findings.add(Rule::LoadBalancerIp, redirected(ip, requested(service.kind)), field, format_args!("{ip} {why}"));

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    admission::{Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject},
+    admission::{LivePods, Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject},
     engine::phrase::port_numbers,
-    model::{PodPhase, Service, ServicePort, ServiceType, TargetPort, protocol_or_tcp},
+    model::{Service, ServicePort, ServiceType, TargetPort, protocol_or_tcp},
 };
 
 /// Most numbers of one port that a message lists.
 const MAX_NUMBERS: usize = 3;
+
+/// Most ports of the selected pods that are looked at, which takes some milliseconds. Replicas share theirs.
+const MAX_PORTS: usize = 256 << 10;
 
 /// [`Rule::SelectorMatchesNothing`], [`Rule::TargetPortMissing`] and [`Rule::TargetPortDiffers`].
 pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_>) {
@@ -25,41 +28,53 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
     // Each distinct target is looked up once: there may be thousands of ports and thousands of pods.
     numbers.sort_unstable_by_key(|n| n.key);
     numbers.dedup_by_key(|n| n.key);
-    let mut pods = 0usize;
-    let known = subject.cluster.pods(subject.namespace, selector, &mut |pod| {
-        if pod.phase == PodPhase::Live {
-            pods += 1;
-            // As in the newest release: the first port with this name and protocol counts.
-            for port in pod.ports {
-                let key = (port.name.as_str(), port.protocol.as_str());
-                if let Ok(at) = numbers.binary_search_by(|n| n.key.cmp(&key)) {
-                    numbers[at].add(pods, port.number);
-                }
+    // Without named ports, one pod is enough.
+    let pods = match subject.cluster.live_pods(subject.namespace, selector, named.is_empty()) {
+        Ok(pods) => pods,
+        Err(Unknown(why)) => {
+            findings.unchecked(Rule::SelectorMatchesNothing, why);
+            if !named.is_empty() {
+                findings.unchecked(Rule::TargetPortMissing, why);
+                findings.unchecked(Rule::TargetPortDiffers, why);
             }
+            return;
         }
-        // Without named ports, one pod is enough.
-        pods == 0 || !named.is_empty()
-    });
-    if let Err(Unknown(why)) = known {
-        findings.unchecked(Rule::SelectorMatchesNothing, why);
-        if !named.is_empty() {
-            findings.unchecked(Rule::TargetPortMissing, why);
-            findings.unchecked(Rule::TargetPortDiffers, why);
-        }
-        return;
-    }
+    };
     let text = || selector.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(",");
-    if pods == 0 {
+    if pods.count == 0 {
         let text = text();
         let message = format_args!("no pod in namespace {} has the labels {text} yet", subject.namespace);
         findings.add(Rule::SelectorMatchesNothing, Fault::Text(&text), format_args!("spec.selector"), message);
         return;
     }
+    if !count_ports(&pods, &mut numbers) {
+        for rule in [Rule::TargetPortMissing, Rule::TargetPortDiffers] {
+            findings.over_budget(rule, "the selected pods have too many ports");
+        }
+        return;
+    }
     for named in &named {
         if let Ok(at) = numbers.binary_search_by(|n| n.key.cmp(&named.key())) {
-            check_port(named, &numbers[at].pods, pods, &text, findings);
+            check_port(named, &numbers[at].pods, pods.count, findings);
         }
     }
+}
+
+/// Counts the numbers that the pods use. Returns whether all ports of the pods were looked at.
+fn count_ports(pods: &LivePods, numbers: &mut [PortNumbers<'_>]) -> bool {
+    let mut left = MAX_PORTS;
+    for (i, (ports, count)) in pods.ports.iter().enumerate() {
+        let Some(rest) = left.checked_sub(ports.len()) else { return false };
+        left = rest;
+        // As in the newest release: the first port with this name and protocol counts.
+        for port in ports.iter() {
+            let key = (port.name.as_str(), port.protocol.as_str());
+            if let Ok(at) = numbers.binary_search_by(|n| n.key.cmp(&key)) {
+                numbers[at].add(i, port.number, *count);
+            }
+        }
+    }
+    true
 }
 
 /// A port of the Service whose target is a name.
@@ -86,15 +101,15 @@ struct PortNumbers<'a> {
     key: (&'a str, &'a str),
     /// The number of pods that use each.
     pods: BTreeMap<i32, usize>,
-    /// The last pod that was counted.
-    last: usize,
+    /// The last list of ports that was counted.
+    last: Option<usize>,
 }
 
 impl PortNumbers<'_> {
-    fn add(&mut self, pod: usize, number: i32) {
-        if self.last != pod {
-            self.last = pod;
-            *self.pods.entry(number).or_default() += 1;
+    /// Adds the port of a list of ports that `count` pods have.
+    fn add(&mut self, list: usize, number: i32, count: usize) {
+        if self.last.replace(list) != Some(list) {
+            *self.pods.entry(number).or_default() += count;
         }
     }
 }
@@ -105,15 +120,14 @@ fn check_port(
     named: &NamedPort<'_>,
     numbers: &BTreeMap<i32, usize>,
     pods: usize,
-    selector: &dyn Fn() -> String,
     findings: &mut RuleFindings<'_>,
 ) {
     let NamedPort { at, name, protocol } = named;
     if numbers.len() == 1 {
         return;
     }
-    let fault = format!("{protocol} {name} {}", selector());
-    let fault = Fault::Text(&fault);
+    let fault = format!("{protocol} {name}");
+    let fault = Fault::SelectedPort(&fault);
     let field = format_args!("spec.ports[{at}].targetPort");
     if numbers.is_empty() {
         let none = match pods {

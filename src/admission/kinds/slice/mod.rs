@@ -36,9 +36,7 @@ impl CheckedObject for CheckedSlice {
 /// [`Rule::SpecialAddress`]. The addresses behind host names are not known here.
 fn check_special(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFindings<'_>) {
     if !subject.object.has_names() {
-        for address in subject.object.addresses() {
-            addresses::check_special(&address, findings);
-        }
+        addresses::check_special(subject.object.addresses(), findings);
     }
 }
 

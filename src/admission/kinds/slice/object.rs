@@ -12,7 +12,7 @@ use crate::{
     admission::{
         fault::{AddressReadiness, ObjectTraffic, Traffic, TrafficPort},
         kinds::{
-            addresses::{ListedAddress, WrittenAddress},
+            addresses::{ListedAddress, TargetPod, WrittenAddress},
             check::CheckedMeta,
         },
     },
@@ -94,6 +94,8 @@ pub(super) struct CheckedEndpoint {
     conditions: CheckedConditions,
     #[serde(deserialize_with = "nullable")]
     pub(super) hints: CheckedHints,
+    #[serde(rename = "targetRef", deserialize_with = "nullable")]
+    target: TargetPod,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -146,6 +148,7 @@ impl CheckedSlice {
             let readiness = e.conditions.readiness();
             e.addresses.iter().enumerate().map(move |(at, address)| ListedAddress {
                 address,
+                target: &e.target,
                 field: EndpointField { endpoint, at },
                 traffic: 0,
                 readiness,

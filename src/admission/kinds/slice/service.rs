@@ -2,8 +2,10 @@
 
 use super::object::CheckedSlice;
 use crate::{
-    admission::{Rule, SliceEndpoint, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject},
-    model::names,
+    admission::{
+        ListedSlice, OtherSlices, Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject,
+    },
+    model::{Text, names},
 };
 
 /// The label of the slices of a multi-cluster Service (KEP-1645), which kube-proxy must not use.
@@ -33,28 +35,43 @@ pub(super) fn check(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFind
 /// [`Rule::DuplicateEndpoint`], in this slice or in another one of the Service.
 pub(super) fn check_duplicates(subject: &Subject<'_, CheckedSlice>, findings: &mut RuleFindings<'_>) {
     let repeated = repeated(subject.object);
-    let mut not_known = None;
-    let ports: Vec<_> = subject.object.ports.iter().map(|p| p.name.clone()).collect();
+    let others = match subject.object.service_name() {
+        Some(service) => other_slices(subject, service),
+        None => Ok(OtherSlices::default()),
+    };
+    let names = others.as_ref().map(|others| others.names.as_slice()).unwrap_or_default();
     for (i, listed) in subject.object.addresses().enumerate() {
         let (text, field) = (listed.address.text(), listed.field);
         let (field, fault) = (format_args!("{field}"), listed.fault());
         if repeated[i] {
             findings.add(Rule::DuplicateEndpoint, fault, field, format_args!("{text} is listed twice"));
-            continue;
-        }
-        let Some(service) = subject.object.service_name() else { continue };
-        let (namespace, slice) = (subject.namespace, subject.name);
-        match subject.cluster.other_slice(&SliceEndpoint { namespace, service, slice, ports: &ports, address: text }) {
-            Ok(Some(other)) => {
-                findings.add(Rule::DuplicateEndpoint, fault, field, format_args!("{text} is also in slice {other}"));
-            }
-            Ok(None) => {}
-            Err(Unknown(why)) => not_known = Some(why),
+        } else if let Some(Some(other)) = names.get(i) {
+            findings.add(Rule::DuplicateEndpoint, fault, field, format_args!("{text} is also in slice {other}"));
         }
     }
-    if let Some(why) = not_known {
-        findings.unchecked(Rule::DuplicateEndpoint, why);
+    match others {
+        Err(Unknown(why)) if repeated.contains(&false) => findings.unchecked(Rule::DuplicateEndpoint, why),
+        Ok(OtherSlices { is_cut: true, .. }) => findings.over_budget(
+            Rule::DuplicateEndpoint,
+            "too many other slices of the Service list the same addresses, or have too many ports",
+        ),
+        _ => {}
     }
+}
+
+fn other_slices(subject: &Subject<'_, CheckedSlice>, service: &str) -> Result<OtherSlices, Unknown> {
+    let mut ports: Vec<Text> = subject.object.ports.iter().map(|port| port.name.clone()).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    let addresses: Vec<&str> = subject.object.addresses().map(|listed| listed.address.text()).collect();
+    let slice = ListedSlice {
+        namespace: subject.namespace,
+        service,
+        name: subject.name,
+        ports: &ports,
+        addresses: &addresses,
+    };
+    subject.cluster.other_slices(&slice)
 }
 
 /// For each address, whether an earlier one is the same.

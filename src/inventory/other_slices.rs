@@ -1,0 +1,157 @@
+//! The other slices of a Service that list the endpoints of a slice.
+
+use std::collections::HashMap;
+
+use super::{
+    cluster_index::IndexReader,
+    fields::{SliceFields, endpoint_hash},
+    table::Row,
+};
+use crate::{
+    admission::{ListedSlice, OtherSlices, Unknown},
+    model::{AddressKey, HashSeed, Text},
+};
+
+/// Most slices and port names that are compared for one question, which takes some milliseconds. A Service may have any
+/// number of slices with the same addresses, each with twenty thousand ports.
+const MAX_COMPARED: usize = 128 << 10;
+
+/// Most addresses that are looked up at once. Between two such steps, others may write.
+const ADDRESSES_AT_ONCE: usize = 128;
+
+/// The other slices that list the same endpoints. They are only looked up while the index is locked; their ports are compared
+/// later, those of each slice once.
+pub(super) fn other_slices<I: IndexReader>(reader: &I, slice: &ListedSlice<'_>) -> Result<OtherSlices, Unknown> {
+    let ListedSlice { namespace, service, addresses, .. } = *slice;
+    let mut listing = ListingSlices::default();
+    let mut hashes = Vec::with_capacity(ADDRESSES_AT_ONCE.min(addresses.len()));
+    let mut first = 0;
+    // Without addresses, the question is still whether slices are known.
+    for some in addresses.chunks(ADDRESSES_AT_ONCE).chain(addresses.is_empty().then_some(&[][..])) {
+        hashes.clear();
+        hashes.extend(some.iter().map(|address| endpoint_hash(namespace, service, AddressKey::of(address))));
+        reader.read(|index| {
+            let slices = index.slices.known()?;
+            index.knows(slices, namespace, "no other slices of the namespace were given")?;
+            for (place, hash) in (first..).zip(&hashes) {
+                listing.add(place, slices.lookup().of(*hash), slice.name);
+            }
+            Ok(())
+        })?;
+        first += some.len();
+    }
+    Ok(listing.sharing(slice.ports, addresses.len()))
+}
+
+/// The slices that list an address, while they are collected.
+struct ListingSlices<S> {
+    /// Each slice once.
+    slices: Vec<S>,
+    /// Their places, by number.
+    places: HashMap<usize, usize, HashSeed>,
+    /// The places of an address and of a slice that lists it, in order.
+    pairs: Vec<(usize, usize)>,
+    is_cut: bool,
+}
+
+impl<S> Default for ListingSlices<S> {
+    fn default() -> Self {
+        Self { slices: Vec::new(), places: HashMap::default(), pairs: Vec::new(), is_cut: false }
+    }
+}
+
+impl<S: SliceFields + Clone> ListingSlices<S> {
+    /// Adds the slices that list an address, but for the one of this name.
+    fn add(&mut self, address: usize, slices: &[S], own: &str) {
+        let left = MAX_COMPARED - self.pairs.len();
+        self.is_cut |= slices.len() > left;
+        for slice in slices.iter().take(left).filter(|slice| slice.name() != own) {
+            let place = *self.places.entry(slice.id()).or_insert_with(|| {
+                self.slices.push(slice.clone());
+                self.slices.len() - 1
+            });
+            self.pairs.push((address, place));
+        }
+    }
+
+    /// The first slice for each address that has one of these ports.
+    fn sharing(self, ports: &[Text], addresses: usize) -> OtherSlices {
+        let mut answer = OtherSlices { names: Vec::new(), is_cut: self.is_cut };
+        if self.pairs.is_empty() {
+            return answer;
+        }
+        answer.names.resize(addresses, None);
+        let mut left = MAX_COMPARED;
+        let mut shares: Vec<Option<bool>> = vec![None; self.slices.len()];
+        for (address, place) in self.pairs {
+            if answer.names[address].is_some() {
+                continue;
+            }
+            let other = &self.slices[place];
+            let is_shared = *shares[place].get_or_insert_with(|| {
+                let cost = cost_of_comparison(ports, other.port_names());
+                if cost > left {
+                    answer.is_cut = true;
+                    return false;
+                }
+                left -= cost;
+                share_a_port(ports, other.port_names())
+            });
+            if is_shared {
+                answer.names[address] = Some(other.name().into());
+            }
+        }
+        answer
+    }
+}
+
+/// The number of names that [`share_a_port`] compares at most.
+fn cost_of_comparison(a: &[Text], b: &[Text]) -> usize {
+    let (few, many) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    let steps = usize::try_from(many.len().checked_ilog2().map_or(1, |log| log + 1)).unwrap_or(1);
+    (few.len() * steps).min(few.len() + many.len())
+}
+
+/// Whether slices with these ports would send the same traffic to an address: pods whose named ports have different numbers
+/// are in different slices, and so are addresses of different ports. Without ports there is only DNS. The names are sorted.
+fn share_a_port(a: &[Text], b: &[Text]) -> bool {
+    if a.is_empty() && b.is_empty() {
+        return true;
+    }
+    let (few, mut many) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    let is_searched = cost_of_comparison(a, b) < few.len() + many.len();
+    few.iter().any(|name| {
+        let at = if is_searched {
+            many.partition_point(|other| other < name)
+        } else {
+            many.iter().position(|other| other >= name).unwrap_or(many.len())
+        };
+        many = &many[at..];
+        many.first() == Some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_share_a_port_if_a_name_is_in_both_or_neither_has_any() {
+        let many = (0..100).map(|i| format!("p{i:03}")).collect::<Vec<_>>().join(" ");
+        for (a, b, want) in [
+            ("", "", true),
+            ("", "http", false),
+            ("http", "http", true),
+            ("http", "https", false),
+            ("a c e", "b d e", true),
+            ("a c e", "b d f", false),
+            ("p099", &many, true),
+            ("p000 x", &many, true),
+            ("a p0505 z", &many, false),
+        ] {
+            let names = |text: &str| text.split_whitespace().map(Text::from).collect::<Vec<_>>();
+            let (a, b) = (names(a), names(b));
+            assert_eq!((share_a_port(&a, &b), share_a_port(&b, &a)), (want, want), "{a:?} {b:?}");
+        }
+    }
+}

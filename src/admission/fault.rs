@@ -136,7 +136,7 @@ impl StoredFaults {
         let number = |traffic| self.numbers.get(traffic).copied().filter(|_| is_known);
         let compared = traffic.all.iter().map(number).collect();
         let has_same_selector = traffic.selector().is_none_or(|selector| *selector == self.selector);
-        Self { compared, has_same_selector, ..self }
+        Self { has_same_selector, compared, ..self }
     }
 
     /// Adds a fault of the stored object.

@@ -42,10 +42,19 @@ pub struct KnownService {
     pub is_external_name: bool,
     /// Whether it has a selector, even an empty one.
     pub has_selector: bool,
-    /// Whether it has a cluster IP, or `None` in its place.
-    pub has_cluster_ip: bool,
-    /// Whether it has `None` in place of a cluster IP.
-    pub is_headless: bool,
+    /// Its cluster IP.
+    pub cluster_ip: KnownClusterIp,
+}
+
+/// The cluster IP of a Service, as far as rules read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownClusterIp {
+    /// It has none yet.
+    Missing,
+    /// `None`: the Service is headless.
+    Headless,
+    /// An address.
+    Assigned,
 }
 
 impl From<&Service> for KnownService {
@@ -53,8 +62,11 @@ impl From<&Service> for KnownService {
         Self {
             is_external_name: service.kind == ServiceType::ExternalName,
             has_selector: service.selector.is_some(),
-            has_cluster_ip: !service.cluster_ip.is_empty(),
-            is_headless: service.declared_headless(),
+            cluster_ip: match service.cluster_ip.as_str() {
+                _ if service.declared_headless() => KnownClusterIp::Headless,
+                "" => KnownClusterIp::Missing,
+                _ => KnownClusterIp::Assigned,
+            },
         }
     }
 }
@@ -66,6 +78,8 @@ pub struct LivePods {
     pub count: usize,
     /// The lists of their ports in look-up order, with the number of pods that have each. Replicas share a list.
     pub ports: Vec<(Arc<[ContainerPort]>, usize)>,
+    /// Whether there were too many pods to compare, so that some were not.
+    pub is_cut: bool,
 }
 
 /// The network of a pod.

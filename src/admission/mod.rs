@@ -35,7 +35,7 @@ pub use document::{RuleExample, rules_markdown};
 pub use findings::{FindingCount, RuleFinding};
 pub use kinds::{AdmissionKind, KINDS};
 pub use knowledge::{
-    Knowledge, KnownService, ListedSlice, LivePods, Nothing, OtherSlices, PodNetwork, Unknown,
+    Knowledge, KnownClusterIp, KnownService, ListedSlice, LivePods, Nothing, OtherSlices, PodNetwork, Unknown,
 };
 pub use owner::CONTROLLER_USERS;
 pub use ranges::Ranges;

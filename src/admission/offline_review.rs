@@ -206,10 +206,10 @@ fn recorded_writer(object: &RawValue) -> Option<&'static str> {
 }
 
 /// Whether a finding is about a field that an API server fills in. A manifest rightly leaves it out.
-pub fn is_filled_in(problem: &Finding, object: &RawValue) -> bool {
+pub fn is_filled_in(problem: &Finding, object: &ObjectKey) -> bool {
     match problem.code {
         Reason::MissingProtocol | Reason::MissingTargetPort => true,
-        Reason::InvalidName => problem.object.name.is_empty() && !object_key(object).name.is_empty(),
+        Reason::InvalidName => problem.object.name.is_empty() && !object.name.is_empty(),
         _ => false,
     }
 }

@@ -42,8 +42,8 @@ impl Ranges {
 /// Ranges are equal if they have the same effect, whichever policies they come from.
 impl PartialEq for Ranges {
     fn eq(&self, other: &Self) -> bool {
-        let is_same = Arc::ptr_eq(&self.all, &other.all)
-            && (&self.allowing, &self.denying) == (&other.allowing, &other.denying);
+        let is_same =
+            Arc::ptr_eq(&self.all, &other.all) && (&self.allowing, &self.denying) == (&other.allowing, &other.denying);
         is_same || self.allowed().eq(other.allowed()) && self.denied().eq(other.denied())
     }
 }
@@ -145,7 +145,8 @@ impl RangeTree {
 
     /// The ranges of these policies, each with the first of the policies that has it.
     fn counting(&self, counting: &PolicySet) -> impl Iterator<Item = (Cidr, usize)> {
-        let first = |node: &RangeNode| self.owners[node.owners.clone()].iter().find(|o| counting.contains(**o)).copied();
+        let first =
+            |node: &RangeNode| self.owners[node.owners.clone()].iter().find(|o| counting.contains(**o)).copied();
         self.nodes.iter().filter_map(move |node| Some((node.range, first(node)?)))
     }
 

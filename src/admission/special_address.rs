@@ -26,8 +26,8 @@ const fn v4(a: u8, b: u8, c: u8, d: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(a, b, c, d))
 }
 
-const fn v6([a, b, c, d, e, f, g, h]: [u16; 8]) -> IpAddr {
-    IpAddr::V6(Ipv6Addr::new(a, b, c, d, e, f, g, h))
+const fn v6(all: [u16; 8]) -> IpAddr {
+    IpAddr::V6(Ipv6Addr::new(all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7]))
 }
 
 /// Why an address is special.

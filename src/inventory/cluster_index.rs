@@ -1,6 +1,6 @@
 //! The objects of a cluster, one table for each resource, and the questions that rules ask about them.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::atomic::AtomicUsize};
 
 use super::{
     fields::{PodFields, ServiceFields, Storage},
@@ -81,6 +81,8 @@ pub struct ClusterIndex<S: Storage> {
     pub(super) namespaces: Slot<NamespaceRow>,
     /// Why nothing is known of the addresses of pods, though the pods are: they were never in a cluster.
     pub(super) no_addresses: Option<Unknown>,
+    /// How many more rows may be compared for all questions together.
+    pub(super) left: AtomicUsize,
     /// Whether the objects may be a part of a cluster: a namespace without an object of a kind may have some.
     pub(super) is_part: bool,
 }
@@ -110,6 +112,15 @@ pub trait IndexReader: Send + Sync {
     /// Most rows that are read at once. Between two such steps, others may write.
     const ROWS_AT_ONCE: usize;
 
+    /// How many more rows may be compared for all questions together. A server that is asked for one object at a time has no
+    /// such limit, and the objects of a file may be as many as those of its cluster.
+    fn left(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Takes away so many.
+    fn spend(&self, _rows: usize) {}
+
     /// Asks the index.
     fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<Self::Storage>) -> T) -> T;
 }
@@ -119,7 +130,7 @@ impl<I: IndexReader> Knowledge for I {
         self.read(|index| {
             let services = index.services.known()?;
             index.knows(services, namespace, "no Services of the namespace were given")?;
-            Ok(services.get(namespace, name).map(|row| row.service().into()))
+            Ok(services.get(namespace, name).map(ServiceFields::known))
         })
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use super::table::Row;
 use crate::{
-    admission::PodNetwork,
+    admission::{KnownService, PodNetwork},
     model::{
         AddressKey, ContainerPort, EndpointSlice, Endpoints, Labels, Node, Pod, PodPhase, Service, Text, parse_lenient,
     },
@@ -58,8 +58,8 @@ pub trait PodFields: Row + Send + Sync {
 
 /// Fields of a Service.
 pub trait ServiceFields: Row + Send + Sync {
-    /// The Service, with the fields that are held.
-    fn service(&self) -> &Service;
+    /// What rules ask of it.
+    fn known(&self) -> KnownService;
 }
 
 /// Fields of a node.

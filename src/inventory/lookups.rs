@@ -6,8 +6,6 @@ use std::{
     net::IpAddr,
 };
 
-use smallvec::SmallVec;
-
 use super::{
     fields::{NodeFields, PodFields, SliceFields},
     table::Lookup,
@@ -129,7 +127,57 @@ impl<N: NodeFields> Lookup<N> for NodePlaces {
 
 /// By the hash of an endpoint, the slices that list it, in order of their names.
 #[derive(Clone, Debug)]
-pub struct SliceEndpoints<S>(HashMap<u64, SmallVec<[S; 1]>, HashSeed>);
+pub struct SliceEndpoints<S>(HashMap<u64, ListingSlices<S>, HashSeed>);
+
+/// The slices that list an endpoint; nearly always it is one.
+#[derive(Clone, Debug)]
+enum ListingSlices<S> {
+    One(S),
+    Several(Vec<S>),
+}
+
+impl<S> ListingSlices<S> {
+    fn as_slice(&self) -> &[S] {
+        match self {
+            Self::One(slice) => std::slice::from_ref(slice),
+            Self::Several(slices) => slices,
+        }
+    }
+}
+
+impl<S: SliceFields + Clone> ListingSlices<S> {
+    fn insert(&mut self, slice: &S) {
+        let all = self.as_slice();
+        // Mostly they come in order.
+        let is_last = all.last().is_none_or(|last| last.name() <= slice.name());
+        let at = if is_last { all.len() } else { all.partition_point(|other| other.name() <= slice.name()) };
+        // A slice may list an endpoint twice.
+        if at.checked_sub(1).is_some_and(|before| all[before].id() == slice.id()) {
+            return;
+        }
+        if let Self::One(first) = self {
+            *self = Self::Several(vec![first.clone()]);
+        }
+        if let Self::Several(slices) = self {
+            slices.insert(at, slice.clone());
+        }
+    }
+
+    /// Removes a slice. Returns whether no other one is left.
+    fn remove(&mut self, slice: &S) -> bool {
+        match self {
+            Self::One(one) => one.id() == slice.id(),
+            Self::Several(slices) => {
+                let from = slices.partition_point(|other| other.name() < slice.name());
+                let same = slices[from..].iter().take_while(|other| other.name() == slice.name());
+                if let Some((_, at)) = same.zip(from..).find(|(other, _)| other.id() == slice.id()) {
+                    slices.remove(at);
+                }
+                slices.is_empty()
+            }
+        }
+    }
+}
 
 impl<S> Default for SliceEndpoints<S> {
     fn default() -> Self {
@@ -140,7 +188,7 @@ impl<S> Default for SliceEndpoints<S> {
 impl<S> SliceEndpoints<S> {
     /// The slices that list the endpoint.
     pub(super) fn of(&self, endpoint: u64) -> &[S] {
-        self.0.get(&endpoint).map_or(&[], SmallVec::as_slice)
+        self.0.get(&endpoint).map_or(&[], ListingSlices::as_slice)
     }
 
     /// How many endpoints there are.
@@ -153,30 +201,21 @@ impl<S> SliceEndpoints<S> {
 impl<S: SliceFields + Clone> Lookup<S> for SliceEndpoints<S> {
     fn add(&mut self, slice: &S) {
         for endpoint in slice.endpoints() {
-            let slices = self.0.entry(endpoint).or_default();
-            // A list of slices is read in order of names.
-            let at = match slices.last() {
-                None => 0,
-                Some(last) if last.name() <= slice.name() => slices.len(),
-                Some(_) => slices.partition_point(|other| other.name() <= slice.name()),
-            };
-            // A slice may list an endpoint twice.
-            if at == 0 || slices[at - 1].id() != slice.id() {
-                slices.insert(at, slice.clone());
+            match self.0.entry(endpoint) {
+                Entry::Vacant(entry) => {
+                    entry.insert(ListingSlices::One(slice.clone()));
+                }
+                Entry::Occupied(mut entry) => entry.get_mut().insert(slice),
             }
         }
     }
 
     fn remove(&mut self, slice: &S) {
         for endpoint in slice.endpoints() {
-            let Entry::Occupied(mut slices) = self.0.entry(endpoint) else { continue };
-            let from = slices.get().partition_point(|other| other.name() < slice.name());
-            let same = slices.get()[from..].iter().take_while(|other| other.name() == slice.name());
-            if let Some(at) = same.zip(from..).find(|(other, _)| other.id() == slice.id()).map(|(_, at)| at) {
-                slices.get_mut().remove(at);
-            }
-            if slices.get().is_empty() {
-                slices.remove();
+            if let Entry::Occupied(mut entry) = self.0.entry(endpoint)
+                && entry.get_mut().remove(slice)
+            {
+                entry.remove();
             }
         }
     }

@@ -23,7 +23,8 @@ const ADDRESSES_AT_ONCE: usize = 128;
 /// later, those of each slice once.
 pub(super) fn other_slices<I: IndexReader>(reader: &I, slice: &ListedSlice<'_>) -> Result<OtherSlices, Unknown> {
     let ListedSlice { namespace, service, addresses, .. } = *slice;
-    let mut listing = ListingSlices::default();
+    let most = reader.left().min(MAX_COMPARED);
+    let mut listing = ListingSlices { left: most, ..ListingSlices::default() };
     let mut hashes = Vec::with_capacity(ADDRESSES_AT_ONCE.min(addresses.len()));
     let mut first = 0;
     // Without addresses, the question is still whether slices are known.
@@ -40,7 +41,9 @@ pub(super) fn other_slices<I: IndexReader>(reader: &I, slice: &ListedSlice<'_>) 
         })?;
         first += some.len();
     }
-    Ok(listing.sharing(slice.ports, addresses.len()))
+    let answer = listing.sharing(slice.ports, addresses.len());
+    reader.spend(most - listing.left);
+    Ok(answer)
 }
 
 /// The slices that list an address, while they are collected.
@@ -51,21 +54,24 @@ struct ListingSlices<S> {
     places: HashMap<usize, usize, HashSeed>,
     /// The places of an address and of a slice that lists it, in order.
     pairs: Vec<(usize, usize)>,
+    /// How many more slices and port names may be compared.
+    left: usize,
     is_cut: bool,
 }
 
 impl<S> Default for ListingSlices<S> {
     fn default() -> Self {
-        Self { slices: Vec::new(), places: HashMap::default(), pairs: Vec::new(), is_cut: false }
+        Self { slices: Vec::new(), places: HashMap::default(), pairs: Vec::new(), left: 0, is_cut: false }
     }
 }
 
 impl<S: SliceFields + Clone> ListingSlices<S> {
     /// Adds the slices that list an address, but for the one of this name.
     fn add(&mut self, address: usize, slices: &[S], own: &str) {
-        let left = MAX_COMPARED - self.pairs.len();
-        self.is_cut |= slices.len() > left;
-        for slice in slices.iter().take(left).filter(|slice| slice.name() != own) {
+        let most = slices.len().min(self.left);
+        self.is_cut |= slices.len() > most;
+        self.left -= most;
+        for slice in slices[..most].iter().filter(|slice| slice.name() != own) {
             let place = *self.places.entry(slice.id()).or_insert_with(|| {
                 self.slices.push(slice.clone());
                 self.slices.len() - 1
@@ -75,26 +81,25 @@ impl<S: SliceFields + Clone> ListingSlices<S> {
     }
 
     /// The first slice for each address that has one of these ports.
-    fn sharing(self, ports: &[Text], addresses: usize) -> OtherSlices {
+    fn sharing(&mut self, ports: &[Text], addresses: usize) -> OtherSlices {
         let mut answer = OtherSlices { names: Vec::new(), is_cut: self.is_cut };
         if self.pairs.is_empty() {
             return answer;
         }
         answer.names.resize(addresses, None);
-        let mut left = MAX_COMPARED;
         let mut shares: Vec<Option<bool>> = vec![None; self.slices.len()];
-        for (address, place) in self.pairs {
+        for &(address, place) in &self.pairs {
             if answer.names[address].is_some() {
                 continue;
             }
             let other = &self.slices[place];
             let is_shared = *shares[place].get_or_insert_with(|| {
                 let cost = cost_of_comparison(ports, other.port_names());
-                if cost > left {
+                if cost > self.left {
                     answer.is_cut = true;
                     return false;
                 }
-                left -= cost;
+                self.left -= cost;
                 share_a_port(ports, other.port_names())
             });
             if is_shared {

@@ -13,8 +13,8 @@ use super::{
     table::Row,
 };
 use crate::{
-    admission::PodNetwork,
-    model::{ContainerPort, EndpointSlice, Labels, Node, ObjectMeta, Pod, PodPhase, Service, Text, wire::nullable},
+    admission::{KnownService, PodNetwork},
+    model::{ContainerPort, EndpointSlice, Labels, Node, Pod, PodPhase, Service, Text, wire::nullable},
 };
 
 /// Small rows, owned by the index.
@@ -100,50 +100,33 @@ impl PodFields for Box<PodRow> {
     }
 }
 
-/// A Service: whether it exists, of which type it is, its selector, and whether it is headless.
+/// A Service: its name, and what rules ask of it.
 #[derive(Clone, Debug)]
-pub struct ServiceRow(Service);
+pub struct ServiceRow {
+    namespace: Text,
+    name: Text,
+    known: KnownService,
+}
 
 impl From<Service> for ServiceRow {
     fn from(service: Service) -> Self {
-        // Every field is named: a new one has to be judged here.
-        let Service {
-            meta,
-            kind,
-            selector,
-            ports: _,
-            cluster_ip,
-            families: _,
-            family_policy: _,
-            publish_not_ready: _,
-            traffic_distribution: _,
-            topology_keys: _,
-            internal_traffic_policy: _,
-            external_ips: _,
-            load_balancer_ip: _,
-            cluster_ips: _,
-            external_local: _,
-            load_balancer_vips: _,
-            without_node_ports: _,
-        } = service;
-        let meta = ObjectMeta { name: meta.name, namespace: meta.namespace, ..ObjectMeta::default() };
-        Self(Service { meta, kind, selector, cluster_ip, ..Service::default() })
+        Self { known: (&service).into(), namespace: service.meta.namespace, name: service.meta.name }
     }
 }
 
 impl Row for ServiceRow {
     fn namespace(&self) -> &str {
-        &self.0.meta.namespace
+        &self.namespace
     }
 
     fn name(&self) -> &str {
-        &self.0.meta.name
+        &self.name
     }
 }
 
 impl ServiceFields for Box<ServiceRow> {
-    fn service(&self) -> &Service {
-        &self.0
+    fn known(&self) -> KnownService {
+        self.known
     }
 }
 
@@ -318,7 +301,10 @@ mod tests {
         });
         for (row, fields) in [
             (format!("{:?}", PodRow::from(read::<Pod>(&pod))), ["10.0.0.1", "http"].as_slice()),
-            (format!("{:?}", ServiceRow::from(read::<Service>(&service))), &["None", "app"]),
+            (
+                format!("{:?}", ServiceRow::from(read::<Service>(&service))),
+                &["Headless", "has_selector: true"],
+            ),
             (format!("{:?}", SliceRow::from(read::<EndpointSlice>(&slice))), &["http"]),
             (format!("{:?}", NodeRow::from(read::<Node>(&node))), &["a", "10.0.0.1"]),
         ] {

@@ -20,7 +20,8 @@ pub(super) fn live_pods<I: IndexReader>(
     selector: &Labels,
     only_one: bool,
 ) -> Result<LivePods, Unknown> {
-    let mut found = PodCounts::default();
+    let most = reader.left();
+    let mut found = PodCounts { left: most, ..PodCounts::default() };
     let mut next = Some(Text::default());
     while let Some(from) = next {
         next = reader.read(|index| {
@@ -30,12 +31,13 @@ pub(super) fn live_pods<I: IndexReader>(
                 found.add(places.iter().map(|place| &pods.rows()[*place]), selector, only_one);
                 return Ok(None);
             }
-            let rest = pods.from(namespace, &from);
+            let rest = pods.starting_at(namespace, &from);
             let (step, rest) = rest.split_at(rest.len().min(I::ROWS_AT_ONCE));
             let is_enough = found.add(step.iter(), selector, only_one);
             Ok(rest.first().filter(|_| !is_enough).map(|pod| pod.name().into()))
         })?;
     }
+    reader.spend(most - found.left);
     Ok(found.pods)
 }
 
@@ -43,6 +45,8 @@ pub(super) fn live_pods<I: IndexReader>(
 #[derive(Default)]
 struct PodCounts {
     pods: LivePods,
+    /// How many more pods may be compared.
+    left: usize,
     /// The list of ports of the last pod. Neighbours are mostly replicas.
     last: usize,
     /// The places of the lists of ports, by their addresses in memory; only if there are several.
@@ -57,7 +61,15 @@ impl PodCounts {
         selector: &Labels,
         only_one: bool,
     ) -> bool {
-        for pod in pods.filter(|pod| pod.phase() == PodPhase::Live && selector.selects(pod.labels())) {
+        for pod in pods {
+            let Some(left) = self.left.checked_sub(1) else {
+                self.pods.is_cut = true;
+                return true;
+            };
+            self.left = left;
+            if pod.phase() != PodPhase::Live || !selector.selects(pod.labels()) {
+                continue;
+            }
             self.pods.count += 1;
             if only_one {
                 return true;

@@ -3,7 +3,10 @@
 use std::{
     marker::PhantomData,
     net::IpAddr,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use super::{
@@ -18,9 +21,13 @@ use super::{
     table::{Lookup, Row, Table},
 };
 use crate::{
-    admission::{PodNetwork, Unknown},
+    admission::{KnownService, PodNetwork, Unknown},
     model::{ContainerPort, EndpointSlice, Labels, Node, Pod, PodPhase, Service, Text},
 };
+
+/// Most rows that are compared for the questions about all objects of an input, which takes less than a second. A selector
+/// of every Service may match every pod, and every slice of a Service may list the same address.
+const MAX_COMPARED: usize = 32 << 20;
 
 /// The index of an [`Inventory`]. A resource without any object is unknown.
 pub type Snapshot<'a> = ClusterIndex<Borrowed<'a>>;
@@ -99,8 +106,8 @@ impl PodFields for Placed<'_, Pod> {
 }
 
 impl ServiceFields for Placed<'_, Service> {
-    fn service(&self) -> &Service {
-        self.0
+    fn known(&self) -> KnownService {
+        self.0.into()
     }
 }
 
@@ -168,6 +175,7 @@ impl<'a> Snapshot<'a> {
             nodes: slot(inventory.nodes.iter(), "no nodes were given"),
             slices: slot(inventory.slices.iter().map(PlacedSlice::of), "no other slices were given"),
             namespaces: Slot::empty(Unknown("no namespaces were given")),
+            left: AtomicUsize::new(MAX_COMPARED),
             is_part: false,
             no_addresses: inventory
                 .pods
@@ -192,6 +200,15 @@ impl<'a> IndexReader for Snapshot<'a> {
 
     /// Nobody waits for it.
     const ROWS_AT_ONCE: usize = usize::MAX;
+
+    fn left(&self) -> usize {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    fn spend(&self, rows: usize) {
+        // What is taken away at the same time counts once more: the limit is none to the last row.
+        self.left.store(self.left().saturating_sub(rows), Ordering::Relaxed);
+    }
 
     fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<Borrowed<'a>>) -> T) -> T {
         ask(self)

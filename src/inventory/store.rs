@@ -1,6 +1,6 @@
 //! A server's copy of a cluster: an index that watches keep up to date, behind a lock.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard, atomic::AtomicUsize};
 
 use super::{
     cluster_index::{ClusterIndex, IndexReader, Slot},
@@ -80,6 +80,7 @@ impl Store {
                 namespaces: Slot::empty(NOT_SYNCED),
                 candidates: (),
                 no_addresses: None,
+                left: AtomicUsize::default(),
                 is_part: false,
             }),
         }

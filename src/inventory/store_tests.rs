@@ -7,7 +7,7 @@ use super::{
     store::{NOT_SYNCED, STALE},
 };
 use crate::{
-    admission::{Knowledge, ListedSlice, OtherSlices, PodNetwork, Unknown},
+    admission::{Knowledge, KnownClusterIp, ListedSlice, OtherSlices, PodNetwork, Unknown},
     model::{EndpointSlice, Labels, Node, Pod, PodPhase, Service},
 };
 
@@ -151,7 +151,7 @@ fn stored_objects_are_small() {
         change(&store, object());
         assert!(format!("{store:?}").len() < 2_000);
         let service = store.service("shop", "a").unwrap();
-        assert!(service.is_some_and(|s| s.is_headless));
+        assert!(service.is_some_and(|s| s.cluster_ip == KnownClusterIp::Headless));
     }
 }
 

@@ -154,7 +154,7 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
     }
 
     /// The rows of a namespace from this name on.
-    pub fn from(&self, namespace: &str, name: &str) -> &[R] {
+    pub fn starting_at(&self, namespace: &str, name: &str) -> &[R] {
         let rest = &self.rows[self.rows.partition_point(|r| key(r) < (namespace, name))..];
         &rest[..rest.partition_point(|r| r.namespace() == namespace)]
     }

@@ -11,10 +11,7 @@ use super::{
     spec::{EndpointPolicy, Selection},
 };
 use crate::{
-    admission::{
-        AdmissionRequest, Capacity, HostNetwork, Mode, Ranges, Rule, Settings,
-        ranges::PolicyRanges,
-    },
+    admission::{AdmissionRequest, Capacity, HostNetwork, Mode, Ranges, Rule, Settings, ranges::PolicyRanges},
     engine::reason::{Finding, Reason},
     model::{Labels, ObjectKey, Text, installed::POLICY_KIND, names, wildcard},
 };
@@ -88,6 +85,8 @@ impl PolicyTarget<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policies {
     all: Vec<CompiledPolicy>,
+    /// The place of the first policy that selects by labels of namespaces other than the name.
+    with_namespace_labels: Option<usize>,
     ranges: Arc<PolicyRanges>,
     cache: SettingsCache,
 }
@@ -120,7 +119,8 @@ impl Policies {
             (&meta.name, spec.addresses.allow.as_slice(), spec.addresses.deny.as_slice())
         });
         let ranges = Arc::new(PolicyRanges::new(ranges));
-        (Self { all, ranges, cache: SettingsCache::default() }, problems)
+        let with_namespace_labels = all.iter().position(CompiledPolicy::needs_namespace_labels);
+        (Self { all, with_namespace_labels, ranges, cache: SettingsCache::default() }, problems)
     }
 
     /// Parses and collects policies. Policies that cannot be read are reported and left out.
@@ -148,16 +148,12 @@ impl Policies {
 
     /// Whether a policy selects by labels of namespaces other than the name. The webhook must know them then.
     pub fn need_namespace_labels(&self) -> bool {
-        self.first_with_namespace_labels().is_some()
+        self.with_namespace_labels.is_some()
     }
 
     /// The name of the first policy that selects by labels of namespaces other than the name.
     pub fn first_with_namespace_labels(&self) -> Option<&Text> {
-        let selects = |p: &&EndpointPolicy| {
-            let selector = p.spec.matches.namespaces.selector.as_ref();
-            selector.is_some_and(|s| s.keys().any(|k| k != NAMESPACE_NAME))
-        };
-        self.iter().find(selects).map(|p| &p.meta.name)
+        self.with_namespace_labels.map(|at| &self.all[at].policy.meta.name)
     }
 
     /// The policies that apply or may apply to the object, including those that exempt it.
@@ -332,6 +328,12 @@ impl CompiledPolicy {
         Self { policy, modes }
     }
 
+    /// Whether it selects by labels of namespaces other than the name.
+    fn needs_namespace_labels(&self) -> bool {
+        let selector = self.policy.spec.matches.namespaces.selector.as_ref();
+        selector.is_some_and(|selector| selector.keys().any(|key| key != NAMESPACE_NAME))
+    }
+
     fn count(&self, target: &PolicyTarget<'_>) -> PolicyCount {
         match self.application(target) {
             Application::DoesNotApply => PolicyCount::Not,
@@ -361,11 +363,10 @@ impl CompiledPolicy {
             }),
             NamespaceLabels::NameOnly | NamespaceLabels::Unread => selector.admits(NAMESPACE_NAME, target.namespace),
         };
-        let needs_labels = || selector.keys().any(|k| k != NAMESPACE_NAME);
         match target.namespace_labels {
             _ if !is_selected => Application::DoesNotApply,
-            NamespaceLabels::NameOnly if needs_labels() => Application::DoesNotApply,
-            NamespaceLabels::Unread if needs_labels() => Application::MayApply,
+            NamespaceLabels::NameOnly if self.needs_namespace_labels() => Application::DoesNotApply,
+            NamespaceLabels::Unread if self.needs_namespace_labels() => Application::MayApply,
             _ => Application::Applies,
         }
     }

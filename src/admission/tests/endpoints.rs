@@ -264,7 +264,11 @@ fn special_addresses_are_refused() {
         ("64:ff9b:1::127.0.0.1", "127.0.0.1", "is a loopback address"),
         ("2001:0:808:808::80ff:fffe", "127.0.0.1", "is a loopback address"),
         ("fd00::5efe:127.0.0.1", "127.0.0.1", "is a loopback address"),
-        ("64:ff9b::168.63.129.16", "168.63.129.16", "is a metadata address of Azure (WireServer), which no policy allows"),
+        (
+            "64:ff9b::168.63.129.16",
+            "168.63.129.16",
+            "is a metadata address of Azure (WireServer), which no policy allows",
+        ),
         ("::127.0.0.1", "127.0.0.1", "is a loopback address"),
         ("::e000:1", "224.0.0.1", "is a multicast address"),
     ] {
@@ -313,7 +317,12 @@ fn the_address_of_another_pod_than_the_target_is_found() {
         ("one that has ended", "10.0.0.1", pod("done"), None),
         ("one that does not exist", "10.0.0.1", pod("gone"), None),
         ("one of the host network", "10.0.0.1", pod("node-1"), None),
-        ("a pod of another namespace", "10.0.0.1", json!({ "kind": "Pod", "namespace": "other", "name": "web-1" }), None),
+        (
+            "a pod of another namespace",
+            "10.0.0.1",
+            json!({ "kind": "Pod", "namespace": "other", "name": "web-1" }),
+            None,
+        ),
         ("not a pod", "10.0.0.2", json!({ "kind": "Node", "name": "web-1" }), None),
         ("nothing", "10.0.0.2", Value::Null, None),
     ] {

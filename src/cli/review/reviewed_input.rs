@@ -173,7 +173,7 @@ impl ReviewContext {
                 self.policies.extend(policy);
             }
             offline_review::note_namespace(&document.raw, &key, &mut self.namespaces);
-            let problems = problems.iter().filter(|p| !offline_review::is_filled_in(p, &document.raw));
+            let problems = problems.iter().filter(|p| !offline_review::is_filled_in(p, &key));
             let input_findings = FileFinding::of_input(at, problems);
             let readable = input_findings.iter().all(|f| f.severity < Severity::Error);
             items.push(ReviewedObject {

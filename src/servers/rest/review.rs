@@ -134,8 +134,9 @@ fn of_request(
         }
     }
     let one = std::slice::from_ref(object);
+    let key = object_key(raw);
     let tell = |_, found: &Findings| {
-        let found = found.iter().filter(|p| !offline_review::is_filled_in(p, raw));
+        let found = found.iter().filter(|p| !offline_review::is_filled_in(p, &key));
         problems.extend(found.cloned().map(|p| within(at, p)));
     };
     // The object itself is not part of the cluster.
@@ -147,7 +148,7 @@ fn of_request(
     source.interrupt.check()?;
     let (user, groups, namespace) = (user.as_str(), groups.as_slice(), namespace.as_str());
     let reviewer = Reviewer { policies: &policies, cluster: &snapshot, namespaces: &labels, user, groups, namespace };
-    let answer = if object_key(raw).kind == "AdmissionReview" {
+    let answer = if key.kind == "AdmissionReview" {
         // It contains the stored object. One beside it is not used, but must be valid.
         let old = old_object.map_or(Ok(()), offline_review::check_old_object);
         old.and_then(|()| reviewer.recorded(raw)).map(|(_, answer)| answer)
@@ -158,7 +159,7 @@ fn of_request(
         Ok(answer) => answer,
         Err(ReviewError::Envelope(error)) => {
             let why = error.to_string();
-            problems.push(within(at, Finding::new(Reason::InvalidObject, object_key(raw), why.as_str())));
+            problems.push(within(at, Finding::new(Reason::InvalidObject, key, why.as_str())));
             OfflineReview::undecided(&why)
         }
         Err(error) => return Err(refused(at, &error)),

@@ -25,7 +25,7 @@ use super::{
     ActivePolicies, AdmissionMetrics, FailureMode, NamespaceLookup, NamespaceMetrics, Webhook, WebhookLimits, router,
 };
 use crate::{
-    admission::{AdmissionRequest as Review, Nothing, Settings},
+    admission::{AdmissionRequest as Review, Mode, Nothing, Rule, Settings},
     inventory::{NamespaceRow, Store},
     model::{EndpointSlice, Node, Pod, Service},
     runtime::{net::Health, telemetry::registry::MetricsRegistry},
@@ -173,6 +173,44 @@ async fn an_object_that_is_not_checked_follows_the_failure_mode() {
             assert_eq!(body["response"]["allowed"], allowed, "{path} {mode:?}: {body}");
             assert!(body["response"]["warnings"][0].as_str().unwrap().contains(said), "{path} {mode:?}: {body}");
         }
+    }
+}
+
+/// An enforced rule that takes too much work leaves the decision to the failure mode; another one only counts.
+#[tokio::test]
+async fn a_rule_that_takes_too_much_work_follows_the_failure_mode() {
+    let addresses: Vec<Value> =
+        (0..3000).map(|i| json!({ "ip": format!("10.0.{}.{}", i / 400, i / 2 % 200) })).collect();
+    let ports: Vec<Value> = (1..1500).map(|port| json!({ "name": port.to_string(), "port": port })).collect();
+    let body = json!({
+        "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
+        "request": {
+            "uid": "wide", "operation": "CREATE", "namespace": "shop", "name": "web",
+            "kind": { "group": "", "version": "v1", "kind": "Endpoints" },
+            "object": { "metadata": {}, "subsets": [{ "addresses": addresses, "ports": ports }] },
+        },
+    });
+    for (rule_mode, failure_mode, allowed) in [
+        (Mode::Enforce, FailureMode::Policy, None),
+        (Mode::Enforce, FailureMode::Closed, Some(false)),
+        (Mode::Enforce, FailureMode::Open, Some(true)),
+        (Mode::Warn, FailureMode::Closed, Some(true)),
+    ] {
+        let mut settings = Settings::default();
+        for rule in Rule::ALL {
+            settings.set(*rule, Mode::Off);
+        }
+        settings.set(Rule::DuplicateAddress, rule_mode);
+        let settings = Arc::new(settings);
+        let source = move |_: &Review<'_>| settings.clone();
+        let (metrics, registry) = registered();
+        let webhook =
+            Webhook::new(Arc::new(Nothing), Arc::new(source), metrics, LIMITS, failure_mode, &Health::default());
+        let (status, _, answer) = ask(&webhook, post("/validate", body.to_string())).await;
+        assert_eq!(answer["response"]["allowed"].as_bool(), allowed, "{rule_mode:?} {failure_mode:?}: {answer}");
+        assert_eq!(status.as_u16(), if allowed.is_none() { 503 } else { 200 });
+        let text = registry.encode().unwrap();
+        assert!(text.contains(r#"roster_admission_shed_total{stage="validate",reason="budget"} 1"#), "{text}");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::object::CheckedEndpoints;
 use crate::{
     admission::{
-        Rule, Unknown,
+        KnownClusterIp, Rule, Unknown,
         findings::{Correction, RuleFindings},
         kinds::check::Subject,
     },
@@ -20,14 +20,14 @@ use crate::{
 pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut RuleFindings<'_>) {
     let service = match subject.cluster.service(subject.namespace, subject.name) {
         // A Service from a file may not have a cluster IP yet: whether it is headless is not known.
-        Ok(Some(service)) if !service.is_external_name && service.has_cluster_ip => service,
+        Ok(Some(service)) if !service.is_external_name && service.cluster_ip != KnownClusterIp::Missing => service,
         Ok(_) => return,
         Err(Unknown(why)) => return findings.unchecked(Rule::HeadlessLabel, why),
     };
     let path = ["metadata", "labels", names::HEADLESS];
     let field = format_args!("metadata.labels[{}]", names::HEADLESS);
     let present = subject.object.metadata.labels.contains_key(names::HEADLESS);
-    match (service.is_headless, present) {
+    match (service.cluster_ip == KnownClusterIp::Headless, present) {
         (true, false) => {
             let message = format_args!("is missing, but the Service is headless");
             let patch = || set(subject.raw, &path, "");

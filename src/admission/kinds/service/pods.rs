@@ -40,6 +40,12 @@ pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<
             return;
         }
     };
+    if pods.is_cut {
+        for rule in [Rule::SelectorMatchesNothing, Rule::TargetPortMissing, Rule::TargetPortDiffers] {
+            findings.over_budget(rule, "there are too many Services and pods to compare");
+        }
+        return;
+    }
     let text = || selector.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(",");
     if pods.count == 0 {
         let text = text();
@@ -116,12 +122,7 @@ impl PortNumbers<'_> {
 
 /// Checks one named port, for which the selected pods use these numbers. The same port for another selector is another
 /// fault.
-fn check_port(
-    named: &NamedPort<'_>,
-    numbers: &BTreeMap<i32, usize>,
-    pods: usize,
-    findings: &mut RuleFindings<'_>,
-) {
+fn check_port(named: &NamedPort<'_>, numbers: &BTreeMap<i32, usize>, pods: usize, findings: &mut RuleFindings<'_>) {
     let NamedPort { at, name, protocol } = named;
     if numbers.len() == 1 {
         return;

@@ -2,9 +2,7 @@
 
 use super::object::CheckedSlice;
 use crate::{
-    admission::{
-        ListedSlice, OtherSlices, Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject,
-    },
+    admission::{ListedSlice, OtherSlices, Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject},
     model::{Text, names},
 };
 
@@ -64,13 +62,8 @@ fn other_slices(subject: &Subject<'_, CheckedSlice>, service: &str) -> Result<Ot
     ports.sort_unstable();
     ports.dedup();
     let addresses: Vec<&str> = subject.object.addresses().map(|listed| listed.address.text()).collect();
-    let slice = ListedSlice {
-        namespace: subject.namespace,
-        service,
-        name: subject.name,
-        ports: &ports,
-        addresses: &addresses,
-    };
+    let slice =
+        ListedSlice { namespace: subject.namespace, service, name: subject.name, ports: &ports, addresses: &addresses };
     subject.cluster.other_slices(&slice)
 }
 

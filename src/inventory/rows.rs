@@ -301,10 +301,7 @@ mod tests {
         });
         for (row, fields) in [
             (format!("{:?}", PodRow::from(read::<Pod>(&pod))), ["10.0.0.1", "http"].as_slice()),
-            (
-                format!("{:?}", ServiceRow::from(read::<Service>(&service))),
-                &["Headless", "has_selector: true"],
-            ),
+            (format!("{:?}", ServiceRow::from(read::<Service>(&service))), &["Headless", "has_selector: true"]),
             (format!("{:?}", SliceRow::from(read::<EndpointSlice>(&slice))), &["http"]),
             (format!("{:?}", NodeRow::from(read::<Node>(&node))), &["a", "10.0.0.1"]),
         ] {

@@ -62,7 +62,7 @@ impl Case {
             return json!({ "ports": view.ports.iter().map(|port| recorded(&json!(port))).collect::<Vec<_>>() });
         }
         if let Some(pools) = &self.node_pools {
-            let yurt = YurtView { at, pools, pool_topology: self.enable_pool_topology };
+            let yurt = YurtView::new(at, pools, self.enable_pool_topology);
             let view = PrunedView::of_yurt(&yurt, &self.services, &self.endpoint_slices);
             return json!({ "endpointSlices": view.endpoint_slices });
         }

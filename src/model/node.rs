@@ -221,9 +221,11 @@ impl Nodes {
 }
 
 impl Nodes {
-    /// The zones with their shares of the CPU; `None` if no hints are given by them.
+    /// The zones of the ready worker nodes, with their shares of the CPU; `None` if no hints are given by them.
     pub(crate) fn zone_shares(&self) -> Option<&ZoneShares> {
-        self.zone_shares.get_or_init(|| ZoneShares::of(self.iter()).map(Box::new)).as_deref()
+        let workers = || self.iter().filter(|node| node.ready && !node.control_plane());
+        let shares = || ZoneShares::of(workers().map(|node| (node.zone(), node.cpu_nano))).map(Box::new);
+        self.zone_shares.get_or_init(shares).as_deref()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Node, Text};
+use super::Text;
 
 /// Zones by name, and the share of the CPU of each.
 #[derive(Clone, Debug)]
@@ -12,12 +12,12 @@ pub(crate) struct ZoneShares {
 }
 
 impl ZoneShares {
-    /// The zones of the ready worker nodes; `None` if a node has no zone or CPU, or if there are fewer than two zones.
-    pub(super) fn of<'a>(nodes: impl Iterator<Item = &'a Node>) -> Option<Self> {
+    /// The zones of nodes, by the zone and the CPU of each; `None` if a node has no zone or CPU, or if there are fewer than two
+    /// zones.
+    pub(super) fn of<'a>(nodes: impl Iterator<Item = (Option<&'a Text>, i64)>) -> Option<Self> {
         let mut cpu: BTreeMap<&Text, i128> = BTreeMap::new();
-        for node in nodes.filter(|n| n.ready && !n.control_plane()) {
-            let zone = node.zone().filter(|_| node.cpu_nano > 0)?;
-            *cpu.entry(zone).or_default() += i128::from(node.cpu_nano);
+        for (zone, nano) in nodes {
+            *cpu.entry(zone.filter(|_| nano > 0)?).or_default() += i128::from(nano);
         }
         let total: i128 = cpu.values().sum();
         if cpu.len() < 2 {

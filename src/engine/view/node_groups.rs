@@ -128,7 +128,7 @@ fn labels_read<'a>(node: &'a Node, read: &BTreeMap<&'a str, ValuesRead<'a>>) -> 
 }
 
 impl ServiceClasses {
-    /// How many groups and nodes are told apart.
+    /// The number of groups and nodes that differ from most.
     pub(super) fn told_apart(&self) -> usize {
         self.of_groups.len() + self.exceptions.len()
     }

@@ -229,7 +229,7 @@ impl EdgeCache {
             let cache = state.cache(resource);
             (cache.map(|cache| cache.in_namespace(selection.namespace.as_ref())), state.version)
         };
-        ObjectList { objects: selection.select(objects.unwrap_or_default()), version }
+        ObjectList { objects: VersionedObject::selected(objects.unwrap_or_default(), selection), version }
     }
 
     pub(super) fn get(&self, resource: Resource, name: &ObjectName) -> Option<VersionedObject> {

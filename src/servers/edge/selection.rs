@@ -1,6 +1,6 @@
 //! Which objects of a resource a request is about.
 
-use super::{raw_object::ObjectName, served_object::ServedObject, watch_cache::VersionedObject};
+use super::{raw_object::ObjectName, served_object::ServedObject};
 use crate::model::{LabelQuery, Resource, Text};
 
 /// Which objects of a resource a list or a watch is about: all conditions hold.
@@ -59,12 +59,6 @@ impl Selection {
         self.namespace.as_ref().is_none_or(|namespace| *namespace == name.namespace)
             && self.fields.iter().all(|test| test.holds(name, object))
             && self.labels.matches(object.labels())
-    }
-
-    /// Those of the objects that are among them.
-    pub(super) fn select(&self, mut objects: Vec<VersionedObject>) -> Vec<VersionedObject> {
-        objects.retain(|versioned| self.matches(versioned.object.object_name(), &versioned.object));
-        objects
     }
 
     /// An error if objects of the resource do not have one of the fields.

@@ -282,7 +282,7 @@ fn views_have_a_budget() {
         ("within", 10, endpoints(10, "pod"), Ok(100)),
         ("one line too many", 10, endpoints(11, "pod"), Err(ViewTooLarge::Endpoints(100))),
         ("endpoints that share an address", 10, same(1000), Err(ViewTooLarge::Duplicates(1600))),
-        ("texts that are no addresses", 10, junk(1000), Err(ViewTooLarge::Duplicates(1600))),
+        ("addresses that cannot be read", 10, junk(1000), Err(ViewTooLarge::Duplicates(1600))),
         ("long names", 10, endpoints(1, &"x".repeat(20_000)), Err(ViewTooLarge::Names(102_400))),
     ] {
         let mut posted = json!(slice("web-1", ""));

@@ -151,7 +151,9 @@ const TERMINATING: &str = "terminating";
 struct PortLists<'p>(Vec<&'p String>);
 
 impl<'p> PortLists<'p> {
-    /// The most ports of a list that are shown, and the most letters.
+    /// Up to this length a list is shown as it is.
+    const SHORT: usize = 512;
+    /// The most ports of a longer list that are shown, and the most letters.
     const SHOWN: usize = 32;
     const LETTERS: usize = 4096;
 
@@ -169,6 +171,9 @@ impl<'p> PortLists<'p> {
     /// A list in a message.
     fn shown(&self, place: usize) -> Cow<'p, str> {
         let list: &'p str = self.0.get(place).map_or("", |list| list);
+        if list.len() <= Self::SHORT {
+            return Cow::Borrowed(list);
+        }
         let shown = list.match_indices(PLUS).nth(Self::SHOWN - 1).map_or(list, |(end, _)| &list[..end]);
         let shown = shown.char_indices().nth(Self::LETTERS).map_or(shown, |(end, _)| &shown[..end]);
         match list[shown.len()..].matches(PLUS).count() {

@@ -63,3 +63,44 @@ fn runtime(socket: net::TcpListener, connections: Connections) -> io::Result<(Ru
     let listener = Listener::new(socket.into(), connections, None);
     Ok((runtime, listener))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read, Write},
+        net::{SocketAddr, TcpStream},
+        thread,
+    };
+
+    use futures::StreamExt;
+    use tokio::{sync::oneshot, task::spawn_blocking};
+
+    use crate::runtime::net::{Health, Server, ServerOptions, Socket};
+
+    /// The status of the response, asked without a runtime.
+    fn status(address: SocketAddr, path: &str) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response.split(' ').nth(1).unwrap_or_default().to_owned()
+    }
+
+    /// The only thread of this runtime waits for the probes, and runs nothing meanwhile.
+    #[tokio::test]
+    async fn probes_are_answered_while_the_server_runs_nothing() {
+        let mut server = Server::new(ServerOptions::default(), Health::default());
+        let socket = Socket::bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let address = socket.address();
+        server.add_admin(socket);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = tokio::spawn(server.run(futures::stream::once(stopped).map(|_| ())));
+        assert_eq!(spawn_blocking(move || status(address, "/readyz")).await.unwrap(), "200");
+        for path in ["/livez", "/healthz", "/readyz", "/metrics"] {
+            assert_eq!(thread::spawn(move || status(address, path)).join().unwrap(), "200", "{path}");
+        }
+        drop(stop);
+        running.await.unwrap().unwrap();
+        assert!(TcpStream::connect(address).is_err());
+    }
+}

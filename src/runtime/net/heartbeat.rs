@@ -52,9 +52,9 @@ mod tests {
         sleep(3 * LONGEST).await;
         assert_eq!(heart.check(), Ok(()));
         beats.abort();
-        advance(LONGEST - EVERY).await;
+        advance(LONGEST - 2 * EVERY).await;
         assert_eq!(heart.check(), Ok(()));
-        advance(2 * EVERY).await;
-        assert_eq!(heart.check(), Err("no task has run for 31 s".to_owned()));
+        advance(3 * EVERY).await;
+        assert!(heart.check().unwrap_err().starts_with("no task has run for 3"));
     }
 }

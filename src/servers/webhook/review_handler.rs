@@ -10,7 +10,10 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::{
+    task::spawn_blocking,
+    time::{Instant, sleep, timeout_at},
+};
 
 use super::{FailureMode, Webhook, body, deadline::Deadline, metrics::DecidedReview};
 use crate::{
@@ -149,8 +152,8 @@ async fn attempts(webhook: &Arc<Webhook>, review: &ReceivedReview) -> Result<Vec
                 continue;
             }
             // The decision of the first attempt is better than none.
-            Attempt::Unchecked(why) => return webhook.answer(review, early.ok_or(why)),
-            Attempt::Large => return webhook.answer(review, early.ok_or(Unchecked::Bug)),
+            Attempt::Unchecked(why) => return webhook.answer(review, early.ok_or(why)).await,
+            Attempt::Large => return webhook.answer(review, early.ok_or(Unchecked::Bug)).await,
         }
         // A large review holds no worker meanwhile.
         sleep(SECOND_ATTEMPT).await;
@@ -221,17 +224,23 @@ impl Webhook {
         self.cluster.comparable(kind.resource, &request.namespace).saturating_mul(bytes) > most
     }
 
-    /// The answer to a review without a worker: only its head is read.
-    fn answer(&self, review: &ReceivedReview, decision: Result<Decision, Unchecked>) -> Result<Vec<u8>, StatusError> {
+    /// The answer to a review that no worker decided. Only its head is read.
+    async fn answer(
+        self: &Arc<Self>,
+        review: &ReceivedReview,
+        decision: Result<Decision, Unchecked>,
+    ) -> Result<Vec<u8>, StatusError> {
         let ReceivedReview { stage, began, .. } = *review;
-        match admission::read_review_head(review.head()) {
-            Some((version, request)) => self.answered(stage, version, &request, decision, began),
-            None => {
-                let why = decision.err().unwrap_or(Unchecked::Late);
-                self.metrics.shed(stage, why.label());
-                Err(why.status())
-            }
+        if let Some((version, request)) = admission::read_review_head(review.head()) {
+            return self.answered(stage, version, &request, decision, began);
         }
+        // No API server writes the objects first. The memory of bodies limits how many are read here.
+        let (webhook, review) = (self.clone(), review.clone());
+        let answered = spawn_blocking(move || match admission::read_review(&review.body.bytes) {
+            Ok((version, request)) => webhook.answered(stage, version, &request, decision, began),
+            Err(error) => webhook.unreadable(stage, &error),
+        });
+        answered.await.unwrap_or_else(|_| Err(Unchecked::Bug.status()))
     }
 
     /// Whether the decision depends on labels of the namespace that are not known yet.

@@ -129,7 +129,7 @@ fn container() -> Value {
             format!("--admin-listen=127.0.0.1:{ADMIN_PORT}"),
             "--tls-cert-file=/etc/roster/tls.crt",
             "--tls-private-key-file=/etc/roster/tls.key",
-            "--state-file=/var/lib/roster/edge.state",
+            "--state-file=/var/lib/roster/edge/edge.state",
             "--log-format=json",
         ],
         "env": [

@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -18,12 +18,15 @@ use serde_json::{Value, json};
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
+    access_holds::{AccessHold, AccessHolds},
     access_table::{AccessQuestion, AccessTable, KnownAccess},
     api_server::ApiServer,
-    caller::{Caller, unauthorized},
+    caller::{Caller, CallerDigest, unauthorized},
     certificate_user::CertificateUser,
     proxy::{RETRY, too_many},
+    reachability::Reachability,
     review_places::{ReviewPlaces, Reviewed},
+    saved_permissions::SavedPermissions,
     target::CachedRead,
 };
 use crate::runtime::{
@@ -33,7 +36,7 @@ use crate::runtime::{
 
 const OF_ITSELF: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 const OF_ANOTHER: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-/// Longest time of a review. While the API server is away, clients wait for it.
+/// Longest time of a review.
 const LIMIT: Duration = Duration::from_secs(3);
 /// The limit of an answer in bytes.
 const MAX_ANSWER: usize = 256 << 10;
@@ -46,11 +49,13 @@ pub(super) struct AccessReviews {
     reviewer: Option<ApiServer>,
     /// Whether the API server refused the last review of the proxy itself.
     reviewer_refused: AtomicBool,
-    /// Whether the last review of a known caller found no API server.
-    is_away: AtomicBool,
+    reachability: Arc<Reachability>,
     table: Mutex<AccessTable>,
+    /// They change with the table locked: no permission follows a refusal that came while its review was on the way.
+    holds: AccessHolds,
     places: ReviewPlaces,
     allowed: Notify,
+    saved: OnceLock<Arc<SavedPermissions>>,
 }
 
 /// What the API server answers.
@@ -63,10 +68,8 @@ enum ReviewAnswer {
     Forbidden,
     /// The proxy itself may not ask.
     Refused(StatusError),
-    /// The API server is there, and does not say.
+    /// There is no answer, or none that says it. A client may have brought it about.
     Unanswered(StatusError),
-    /// There is no answer.
-    Away(StatusError),
 }
 
 #[derive(Deserialize)]
@@ -80,15 +83,22 @@ struct ReviewStatus {
 }
 
 impl AccessReviews {
-    pub(super) fn new(api: Arc<ApiServer>, reviewer: Option<ApiServer>, health: &Health) -> Self {
+    pub(super) fn new(
+        api: Arc<ApiServer>,
+        reviewer: Option<ApiServer>,
+        reachability: Arc<Reachability>,
+        health: &Health,
+    ) -> Self {
         Self {
             api,
             reviewer,
             reviewer_refused: AtomicBool::new(false),
-            is_away: AtomicBool::new(false),
+            reachability,
             table: Mutex::default(),
+            holds: AccessHolds::default(),
             places: ReviewPlaces::new(health),
             allowed: Notify::new(),
+            saved: OnceLock::new(),
         }
     }
 
@@ -104,54 +114,55 @@ impl AccessReviews {
             let message = "impersonation is not supported for what is cached here";
             return Err(StatusError::new(StatusCode::FORBIDDEN, "Forbidden", message));
         }
-        let digest = caller.digest()?;
-        let question =
-            AccessQuestion { caller: digest, verb: read.verb(), resource: read.resource, object: read.object() };
-        let allowed_offline = match self.table().look_up(&question, Instant::now()) {
-            KnownAccess::Allowed => return Ok(()),
-            KnownAccess::Denied => return Err(denied(&question)),
-            KnownAccess::Unknown { allowed_offline } => allowed_offline,
-        };
+        let question = AccessQuestion::of(caller, read)?;
         // The CA knows who has a certificate.
-        let reviewed = if matches!(caller, Caller::Certificate(_)) || self.table().knows(digest) {
+        let reviewed = if matches!(caller, Caller::Certificate(_)) || self.table().knows(question.caller) {
             Reviewed::KnownCaller
         } else if exchange.has_credit() {
             Reviewed::KnownPeer
         } else {
             Reviewed::Stranger
         };
-        let place = match self.places.take(exchange, reviewed, digest).await {
-            Some(place) => place,
-            // Those with a place find no API server, either.
-            None if allowed_offline && self.is_away.load(Ordering::Relaxed) => return Ok(()),
-            None => return Err(too_many("access reviews")),
-        };
-        // Another request may have had the answer meanwhile.
-        match self.table().look_up(&question, Instant::now()) {
-            KnownAccess::Allowed => return Ok(()),
-            KnownAccess::Denied => return Err(denied(&question)),
-            KnownAccess::Unknown { .. } => {}
-        }
-        let answer = self.review(caller, &question).await;
-        if reviewed == Reviewed::KnownCaller {
-            // Of strangers it would say nothing: a token that nobody knows may take the API server longer than a review.
-            self.is_away.store(matches!(answer, ReviewAnswer::Away(_)), Ordering::Relaxed);
-        }
-        match answer {
-            ReviewAnswer::Allowed => {
-                self.table().insert(question, true, Instant::now());
-                self.allowed.notify_one();
-                Ok(())
+        self.ask(caller, question, reviewed, exchange).await
+    }
+
+    /// Whether the caller may read, as known, or else by a review.
+    pub(super) async fn ask(
+        &self,
+        caller: &Caller,
+        question: AccessQuestion,
+        reviewed: Reviewed,
+        exchange: &Exchange,
+    ) -> Result<(), StatusError> {
+        let is_known = |known| match known {
+            KnownAccess::Allowed => Some(Ok(())),
+            KnownAccess::Denied => Some(Err(denied(&question))),
+            // What need not be asked for a moment is not: a review would take seconds.
+            KnownAccess::Unknown { allowed_offline } => {
+                (allowed_offline && self.reachability.is_known_away()).then_some(Ok(()))
             }
+        };
+        if let Some(known) = is_known(self.look_up(&question)) {
+            return known;
+        }
+        let Some(place) = self.places.take(exchange, reviewed, question.caller).await else {
+            return self.without_answer(&question, too_many("access reviews")).await;
+        };
+        let hold = self.holds.hold(question.clone());
+        // Another request may have had the answer meanwhile.
+        if let Some(known) = is_known(self.look_up(&question)) {
+            return known;
+        }
+        match self.review(caller, &question).await {
+            ReviewAnswer::Allowed => self.allow(&hold),
             // Who may not even ask about itself may not read.
             ReviewAnswer::Denied | ReviewAnswer::Forbidden => {
-                let error = denied(&question);
-                self.table().insert(question, false, Instant::now());
+                self.refuse(&question).await;
                 place.refused();
-                Err(error)
+                Err(denied(&question))
             }
             ReviewAnswer::Unauthenticated => {
-                self.table().forget(digest);
+                self.refuse_caller(question.caller).await;
                 place.refused();
                 Err(unauthorized("the API server does not accept the token"))
             }
@@ -159,10 +170,84 @@ impl AccessReviews {
                 place.refused();
                 Err(error)
             }
-            ReviewAnswer::Away(_) if allowed_offline => Ok(()),
-            // A client could bring about that it is asked to wait, and keep a permission that was revoked.
-            ReviewAnswer::Unanswered(error) | ReviewAnswer::Away(error) => Err(error),
+            ReviewAnswer::Unanswered(error) => {
+                drop(place);
+                self.without_answer(&question, error).await
+            }
         }
+    }
+
+    /// What the API server allowed counts where it is away, by what the proxy itself finds: a client could bring about that its
+    /// own review is slow, or fails, and keep a permission that was revoked.
+    async fn without_answer(&self, question: &AccessQuestion, error: StatusError) -> Result<(), StatusError> {
+        let allowed_offline = || match self.look_up(question) {
+            KnownAccess::Allowed => true,
+            KnownAccess::Denied => false,
+            KnownAccess::Unknown { allowed_offline } => allowed_offline,
+        };
+        // Looked up again: a refusal may come meanwhile.
+        let is_allowed =
+            allowed_offline() && self.reachability.is_away(Instant::now()).await && allowed_offline();
+        if is_allowed { Ok(()) } else { Err(error) }
+    }
+
+    /// Remembers a permission, unless a refusal has come since the review began.
+    fn allow(&self, hold: &AccessHold) -> Result<(), StatusError> {
+        {
+            let mut table = self.table();
+            if hold.is_ended() {
+                let why = "the API server refused this client meanwhile, and must be asked again";
+                return Err(StatusError::busy(why).retry_after(RETRY));
+            }
+            table.insert(hold.question().clone(), true, Instant::now());
+        }
+        self.allowed.notify_one();
+        Ok(())
+    }
+
+    /// Remembers a refusal, also across a restart, before anybody sees it.
+    async fn refuse(&self, question: &AccessQuestion) {
+        {
+            let mut table = self.table();
+            table.insert(question.clone(), false, Instant::now());
+            self.holds.end(question);
+        }
+        if let Some(saved) = self.saved.get() {
+            saved.end(question).await;
+        }
+    }
+
+    /// The same, where the API server does not know the caller any more.
+    async fn refuse_caller(&self, caller: CallerDigest) {
+        {
+            let mut table = self.table();
+            table.forget(caller);
+            self.holds.end_all(caller);
+        }
+        if let Some(saved) = self.saved.get() {
+            saved.end_all(caller).await;
+        }
+    }
+
+    /// A hold of what was just allowed. It ends with a refusal, also with one that came in between.
+    pub(super) fn hold(&self, question: AccessQuestion) -> Result<AccessHold, StatusError> {
+        let hold = self.holds.hold(question);
+        match self.look_up(hold.question()) {
+            KnownAccess::Allowed | KnownAccess::Unknown { allowed_offline: true } => Ok(hold),
+            KnownAccess::Denied => Err(denied(hold.question())),
+            KnownAccess::Unknown { allowed_offline: false } => {
+                Err(StatusError::busy("the API server must be asked again").retry_after(RETRY))
+            }
+        }
+    }
+
+    /// For how long what was allowed counts before the API server must be asked again.
+    pub(super) fn fresh_for(&self, question: &AccessQuestion) -> Duration {
+        self.table().fresh_for(question, Instant::now())
+    }
+
+    fn look_up(&self, question: &AccessQuestion) -> KnownAccess {
+        self.table().look_up(question, Instant::now())
     }
 
     /// Sends a `SelfSubjectAccessReview` as the client, or a `SubjectAccessReview` about it.
@@ -212,6 +297,12 @@ impl AccessReviews {
         self.allowed.notified().await;
     }
 
+    /// Saves refusals there from now on.
+    pub(super) fn save_in(&self, saved: Arc<SavedPermissions>) {
+        // One process has one state file.
+        let _ = self.saved.set(saved);
+    }
+
     /// Takes permissions of a former run.
     pub(super) fn restore(&self, permissions: Vec<(AccessQuestion, Duration)>) {
         self.table().restore(permissions, Instant::now());
@@ -237,16 +328,15 @@ async fn send(to: &ApiServer, request: Request<Body>) -> ReviewAnswer {
     let error = |why: String| StatusError::busy(why).retry_after(RETRY);
     let response = match to.send_within(request, LIMIT).await {
         Ok(response) => response,
-        Err(error) => return ReviewAnswer::Away(error.into()),
+        Err(error) => return ReviewAnswer::Unanswered(error.into()),
     };
     match response.status() {
         StatusCode::UNAUTHORIZED => return ReviewAnswer::Unauthenticated,
         StatusCode::FORBIDDEN => return ReviewAnswer::Forbidden,
         status if status.is_success() => {}
         status => {
-            let error = error(format!("the API server answered {status} to an access review"));
-            let is_away = status.is_server_error();
-            return if is_away { ReviewAnswer::Away(error) } else { ReviewAnswer::Unanswered(error) };
+            let why = format!("the API server answered {status} to an access review");
+            return ReviewAnswer::Unanswered(error(why));
         }
     }
     let body = tokio::time::timeout(LIMIT, axum::body::to_bytes(response.into_body(), MAX_ANSWER)).await;
@@ -254,7 +344,7 @@ async fn send(to: &ApiServer, request: Request<Body>) -> ReviewAnswer {
     match answer {
         Some(ReviewBody { status: ReviewStatus { allowed: true } }) => ReviewAnswer::Allowed,
         Some(_) => ReviewAnswer::Denied,
-        None => ReviewAnswer::Away(error("the answer to an access review cannot be read".to_owned())),
+        None => ReviewAnswer::Unanswered(error("the answer to an access review cannot be read".to_owned())),
     }
 }
 

@@ -17,6 +17,7 @@ use super::{
     access_table::AccessQuestion,
     api_server::ApiServer,
     caller::Caller,
+    reachability::Reachability,
     target::{CachedRead, RequestTarget},
 };
 use crate::runtime::net::{Exchange, Health};
@@ -29,8 +30,12 @@ enum Answers {
     Nothing,
 }
 
-/// Reviews by an API server that takes so long for each.
-fn reviews(takes: Duration, answers: Answers) -> Arc<AccessReviews> {
+/// Reviews by an API server that takes so long for each. A probe finds it, or not.
+fn reviews(takes: Duration, answers: Answers, is_away: bool) -> Arc<AccessReviews> {
+    let probed = ApiServer::at("https://192.0.2.1:6443".parse().unwrap(), move |_| {
+        let answer = if is_away { Err(anyhow::anyhow!("connection refused")) } else { Ok(Response::default()) };
+        std::future::ready(answer).boxed()
+    });
     let api = ApiServer::at("https://192.0.2.1:6443".parse().unwrap(), move |_| {
         async move {
             sleep(takes).await;
@@ -43,7 +48,7 @@ fn reviews(takes: Duration, answers: Answers) -> Arc<AccessReviews> {
         }
         .boxed()
     });
-    Arc::new(AccessReviews::new(Arc::new(api), None, &Health::default()))
+    Arc::new(AccessReviews::new(Arc::new(api), None, Reachability::new(probed), &Health::default()))
 }
 
 fn caller(token: &str) -> Caller {
@@ -79,7 +84,7 @@ fn begin(access: &Arc<AccessReviews>, token: &str, number: usize) -> JoinHandle<
 
 #[tokio::test(start_paused = true)]
 async fn a_known_caller_does_not_delay_others_however_much_it_asks() {
-    let access = reviews(Duration::from_millis(100), Answers::Allowed);
+    let access = reviews(Duration::from_millis(100), Answers::Allowed, false);
     let known = ["greedy", "modest"].map(|token| (question(token, 0), Duration::ZERO));
     access.restore(known.into());
     let greedy: Vec<_> = (1..=900).map(|number| begin(&access, "greedy", number)).collect();
@@ -94,8 +99,13 @@ async fn a_known_caller_does_not_delay_others_however_much_it_asks() {
 
 #[tokio::test(start_paused = true)]
 async fn an_old_permission_counts_while_the_api_server_is_away_and_not_while_others_ask() {
-    for (answers, want) in [(Answers::Denied, &[403, 429][..]), (Answers::Nothing, &[200])] {
-        let access = reviews(Duration::from_secs(2), answers);
+    for (answers, is_away, want) in [
+        (Answers::Denied, false, &[403, 429][..]),
+        (Answers::Nothing, true, &[200]),
+        // Its reviews fail, and the API server is there.
+        (Answers::Nothing, false, &[429, 503]),
+    ] {
+        let access = reviews(Duration::from_secs(2), answers, is_away);
         let known = (0..64).map(|number| (question("a", number), Duration::from_hours(1)));
         access.restore(known.collect());
         let mut codes = BTreeMap::<u16, usize>::new();

@@ -4,15 +4,19 @@ use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{caller::CallerDigest, raw_object::ObjectName};
-use crate::model::Resource;
+use super::{
+    caller::{Caller, CallerDigest},
+    raw_object::ObjectName,
+    target::CachedRead,
+};
+use crate::{model::Resource, runtime::status_error::StatusError};
 
 /// How long an answer counts.
-const FRESH: Duration = Duration::from_mins(5);
+pub(super) const FRESH: Duration = Duration::from_mins(5);
 /// How long a refusal counts: a role that was just bound should not have to wait.
-const REFUSED: Duration = Duration::from_secs(10);
+pub(super) const REFUSED: Duration = Duration::from_secs(10);
 /// How long a permission counts while the API server is away.
-const OFFLINE: Duration = Duration::from_hours(24);
+pub(super) const OFFLINE: Duration = Duration::from_hours(24);
 /// The most answers. A client of a node has about ten.
 const MOST: usize = 4096;
 /// The most that are forgotten together: all answers must be looked at for it.
@@ -39,10 +43,27 @@ pub(super) enum KnownAccess {
     },
 }
 
+impl AccessQuestion {
+    /// What a caller wants to read.
+    pub(super) fn of(caller: &Caller, read: &CachedRead) -> Result<Self, StatusError> {
+        let caller = caller.digest()?;
+        Ok(Self { caller, verb: read.verb(), resource: read.resource, object: read.object() })
+    }
+
+    /// What is not greater than any question of a caller: no verb is less than the empty one.
+    pub(super) fn first_of(caller: CallerDigest) -> Self {
+        Self { caller, verb: "", resource: Resource::Service, object: ObjectName::default() }
+    }
+}
+
 /// A bounded table of answers. The API server's are the only ones that enter it, so that a client without a valid token
 /// cannot fill it.
 #[derive(Debug, Default)]
-pub(super) struct AccessTable(BTreeMap<AccessQuestion, AccessAnswer>);
+pub(super) struct AccessTable {
+    answers: BTreeMap<AccessQuestion, AccessAnswer>,
+    /// How many permissions a caller has, if it has some.
+    permissions: BTreeMap<CallerDigest, usize>,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct AccessAnswer {
@@ -52,6 +73,9 @@ struct AccessAnswer {
     age: Duration,
 }
 
+/// An answer in the table.
+type AnswerEntry<'a> = (&'a AccessQuestion, &'a AccessAnswer);
+
 impl AccessAnswer {
     fn age(self, now: Instant) -> Duration {
         now.duration_since(self.at).saturating_add(self.age)
@@ -60,7 +84,7 @@ impl AccessAnswer {
 
 impl AccessTable {
     pub(super) fn look_up(&self, question: &AccessQuestion, now: Instant) -> KnownAccess {
-        let Some(answer) = self.0.get(question).copied() else {
+        let Some(answer) = self.answers.get(question).copied() else {
             return KnownAccess::Unknown { allowed_offline: false };
         };
         let is_allowed = answer.is_allowed;
@@ -71,61 +95,78 @@ impl AccessTable {
         }
     }
 
+    /// For how long what was allowed counts before the API server must be asked again.
+    pub(super) fn fresh_for(&self, question: &AccessQuestion, now: Instant) -> Duration {
+        let allowed = self.answers.get(question).filter(|answer| answer.is_allowed);
+        allowed.map_or(Duration::ZERO, |answer| FRESH.saturating_sub(answer.age(now)))
+    }
+
     /// Whether the API server has allowed anything to a caller.
     pub(super) fn knows(&self, caller: CallerDigest) -> bool {
-        let object = ObjectName::default();
-        // No verb is less than the empty one.
-        let first = AccessQuestion { caller, verb: "", resource: Resource::Service, object };
-        let mut of_caller = self.0.range(first..).take_while(|(question, _)| question.caller == caller);
-        of_caller.any(|(_, answer)| answer.is_allowed)
+        self.permissions.contains_key(&caller)
     }
 
     /// Remembers an answer. Of too many, the oldest refusals are forgotten; if there are none, the oldest permissions of the
-    /// caller that has the most: a client that asks about one name after the other must not take what others need
+    /// callers that have the most: a client that asks about one name after the other must not take what others need
     /// while the API server is away.
     pub(super) fn insert(&mut self, question: AccessQuestion, is_allowed: bool, now: Instant) {
-        if self.0.len() >= MOST && !self.0.contains_key(&question) {
+        if self.answers.len() >= MOST && !self.answers.contains_key(&question) {
             for forgotten in self.forgettable(now) {
-                self.0.remove(&forgotten);
+                self.remove(&forgotten);
             }
         }
-        self.0.insert(question, AccessAnswer { is_allowed, at: now, age: Duration::ZERO });
+        self.set(question, AccessAnswer { is_allowed, at: now, age: Duration::ZERO });
     }
 
-    /// What is forgotten first, at least one answer.
-    fn forgettable(&self, now: Instant) -> Vec<AccessQuestion> {
-        let refused = self.oldest(FORGOTTEN, now, |_, answer| !answer.is_allowed);
-        if !refused.is_empty() {
-            return refused;
+    fn set(&mut self, question: AccessQuestion, answer: AccessAnswer) {
+        let caller = question.caller;
+        let before = self.answers.insert(question, answer);
+        self.count(caller, before, Some(answer));
+    }
+
+    fn remove(&mut self, question: &AccessQuestion) {
+        let before = self.answers.remove(question);
+        self.count(question.caller, before, None);
+    }
+
+    fn count(&mut self, caller: CallerDigest, before: Option<AccessAnswer>, after: Option<AccessAnswer>) {
+        let [before, after] = [before, after].map(|answer| usize::from(answer.is_some_and(|answer| answer.is_allowed)));
+        let count = self.permissions.entry(caller).or_default();
+        *count = (*count + after).saturating_sub(before);
+        if *count == 0 {
+            self.permissions.remove(&caller);
         }
-        // Questions are in the order of their callers.
-        let callers: Vec<CallerDigest> = self.0.keys().map(|question| question.caller).collect();
-        let mut of_caller: Vec<&[CallerDigest]> = callers.chunk_by(PartialEq::eq).collect();
-        let most = of_caller.iter().map(|one| one.len()).max().unwrap_or_default();
-        let next = of_caller.iter().map(|one| one.len()).filter(|count| *count < most).max().unwrap_or_default();
-        of_caller.retain(|one| one.len() == most);
-        // One caller loses some until another one has as many.
-        let count = if of_caller.len() == 1 { (most - next).min(FORGOTTEN) } else { FORGOTTEN };
-        let is_of_one =
-            |caller: &CallerDigest| of_caller.binary_search_by(|one| one.first().cmp(&Some(caller))).is_ok();
-        self.oldest(count, now, |question, _| is_of_one(&question.caller))
     }
 
-    /// The oldest of some answers.
-    fn oldest(
-        &self,
-        count: usize,
-        now: Instant,
-        of: impl Fn(&AccessQuestion, &AccessAnswer) -> bool,
-    ) -> Vec<AccessQuestion> {
-        let mut all: Vec<_> = self.0.iter().filter(|(question, answer)| of(question, answer)).collect();
-        all.sort_unstable_by_key(|(question, answer)| (Reverse(answer.age(now)), *question));
-        all.into_iter().take(count).map(|(question, _)| question.clone()).collect()
+    /// What is forgotten first, at least one answer. All answers are looked at, so that of permissions it is always several.
+    fn forgettable(&self, now: Instant) -> Vec<AccessQuestion> {
+        let refused = self.answers.iter().filter(|(_, answer)| !answer.is_allowed);
+        let refused = oldest(refused.collect(), FORGOTTEN, now);
+        if !refused.is_empty() {
+            return refused.into_iter().map(|(question, _)| question.clone()).collect();
+        }
+        let level = self.level();
+        // Questions are in the order of their callers.
+        let all: Vec<_> = self.answers.iter().collect();
+        let of_callers = all.chunk_by(|(one, _), (other, _)| one.caller == other.caller);
+        let above = of_callers.flat_map(|one| oldest(one.to_vec(), one.len().saturating_sub(level), now));
+        oldest(above.collect(), FORGOTTEN, now).into_iter().map(|(question, _)| question.clone()).collect()
+    }
+
+    /// How many permissions a caller may keep, so that enough can be forgotten of those that have more.
+    fn level(&self) -> usize {
+        let above = |level: usize| self.permissions.values().map(|count| count.saturating_sub(level)).sum::<usize>();
+        let (mut enough, mut too_high) = (0, MOST);
+        while enough + 1 < too_high {
+            let level = enough.midpoint(too_high);
+            if above(level) >= FORGOTTEN { enough = level } else { too_high = level }
+        }
+        enough
     }
 
     /// The permissions that still count while the API server is away, and how old they are.
     pub(super) fn permissions(&self, now: Instant) -> Vec<(AccessQuestion, Duration)> {
-        let answers = self.0.iter().map(|(question, answer)| (question, answer, answer.age(now)));
+        let answers = self.answers.iter().map(|(question, answer)| (question, answer, answer.age(now)));
         let counting = answers.filter(|(_, answer, age)| answer.is_allowed && *age < OFFLINE);
         counting.map(|(question, _, age)| (question.clone(), age)).collect()
     }
@@ -133,14 +174,24 @@ impl AccessTable {
     /// Takes permissions of a former run. They count only while the API server is away.
     pub(super) fn restore(&mut self, permissions: Vec<(AccessQuestion, Duration)>, now: Instant) {
         for (question, age) in permissions.into_iter().take(MOST) {
-            self.0.insert(question, AccessAnswer { is_allowed: true, at: now, age: age.max(FRESH) });
+            self.set(question, AccessAnswer { is_allowed: true, at: now, age: age.max(FRESH) });
         }
     }
 
     /// Forgets all about a caller that the API server does not accept any more.
     pub(super) fn forget(&mut self, caller: CallerDigest) {
-        self.0.retain(|question, _| question.caller != caller);
+        let of_caller = self.answers.range(AccessQuestion::first_of(caller)..).map(|(question, _)| question);
+        for question in of_caller.take_while(|question| question.caller == caller).cloned().collect::<Vec<_>>() {
+            self.remove(&question);
+        }
     }
+}
+
+/// The oldest of some answers.
+fn oldest<'a>(mut answers: Vec<AnswerEntry<'a>>, count: usize, now: Instant) -> Vec<AnswerEntry<'a>> {
+    answers.sort_unstable_by_key(|(question, answer)| (Reverse(answer.age(now)), *question));
+    answers.truncate(count);
+    answers
 }
 
 #[cfg(test)]
@@ -148,7 +199,6 @@ mod tests {
     use axum::http::{HeaderMap, header};
 
     use super::*;
-    use crate::servers::edge::caller::Caller;
 
     fn question(token: &str, verb: &'static str) -> AccessQuestion {
         let mut headers = HeaderMap::new();
@@ -196,7 +246,7 @@ mod tests {
                 let greedy = AccessQuestion { object, ..question("greedy", "get") };
                 table.insert(greedy, is_allowed, start + Duration::from_millis(1));
             }
-            assert!((MOST - FORGOTTEN..=MOST).contains(&table.0.len()), "{is_allowed}: {}", table.0.len());
+            assert!((MOST - FORGOTTEN..=MOST).contains(&table.answers.len()), "{is_allowed}: {}", table.answers.len());
             assert_eq!(table.look_up(&question("good", "list"), start), KnownAccess::Allowed, "{is_allowed}");
         }
     }
@@ -211,8 +261,32 @@ mod tests {
             let at = start + Duration::from_millis(i as u64);
             table.insert(question(&format!("t{i}"), "list"), true, at);
         }
-        assert_eq!(table.0.len(), MOST - FORGOTTEN + 1);
-        let gone = (0..FORGOTTEN).all(|i| !table.0.contains_key(&former(i).0));
+        assert_eq!(table.answers.len(), MOST - FORGOTTEN + 1);
+        let gone = (0..FORGOTTEN).all(|i| !table.answers.contains_key(&former(i).0));
         assert!(gone && table.look_up(&question("t0", "list"), start) == KnownAccess::Allowed);
+    }
+
+    #[test]
+    fn of_callers_with_many_permissions_several_are_forgotten_at_once() {
+        let (mut table, start) = (AccessTable::default(), Instant::now());
+        let named = |token, i: usize| AccessQuestion { object: ObjectName::new("n", i.to_string()), ..question(token, "get") };
+        table.insert(question("good", "list"), true, start);
+        for i in 0..MOST - 1 {
+            table.insert(named(["a", "b"][usize::from(i % 1000 == 0 || i % 2 == 0)], i), true, start);
+        }
+        assert_eq!(table.answers.len(), MOST);
+        // One of them has a few more than the other.
+        let forgotten = table.forgettable(start);
+        assert_eq!(forgotten.len(), FORGOTTEN);
+        assert!(!forgotten.contains(&question("good", "list")));
+        table.insert(named("a", MOST), true, start);
+        assert_eq!(table.answers.len(), MOST - FORGOTTEN + 1);
+        let counted = table.answers.keys().fold(BTreeMap::<_, usize>::new(), |mut counts, question| {
+            *counts.entry(question.caller).or_default() += 1;
+            counts
+        });
+        assert_eq!(table.permissions, counted);
+        counted.keys().for_each(|caller| table.forget(*caller));
+        assert!(table.answers.is_empty() && table.permissions.is_empty());
     }
 }

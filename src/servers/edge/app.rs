@@ -12,6 +12,7 @@ use axum::{
 use super::{
     accept::AcceptedForm,
     access_reviews::AccessReviews,
+    access_table::AccessQuestion,
     body_encoding::BodyEncoding,
     caller::Caller,
     client_certificates::ClientCertificates,
@@ -23,6 +24,7 @@ use super::{
     read_response::{self, JsonList, ListPieces},
     scheme::EdgeScheme,
     target::{CachedRead, ReadScope, RequestTarget},
+    watch_permission::{StillValid, WatchPermission},
     watch_stream::{WatchContext, WatchStream},
 };
 use crate::{
@@ -138,6 +140,7 @@ impl EdgeApp {
         self.access.check(caller, headers, &read, exchange).await?;
         exchange.credit();
         self.synced()?;
+        let question = AccessQuestion::of(caller, &read)?;
         let CachedRead { resource, scope, options } = read;
         if let ReadScope::Object(name) = scope {
             let found = self.cache.get(resource, &name).ok_or_else(|| read_response::not_found(resource, &name))?;
@@ -155,15 +158,25 @@ impl EdgeApp {
             };
             return Ok(read_response::list(pieces));
         }
-        let slot = self.slots.take(Some(caller.digest()?), ()).ok_or_else(|| too_many("watches"))?;
+        let slot = self.slots.take(Some(question.caller), ()).ok_or_else(|| too_many("watches"))?;
+        let permission = WatchPermission::begin(&self.access, caller.clone(), question, self.still_valid(exchange))?;
         let context = WatchContext {
             encoding,
             cache: self.cache.clone(),
             stopping: Box::pin(self.health.stopping()),
             metrics: self.metrics.clone(),
             slot,
+            permission,
         };
         Ok(WatchStream::begin(resource, options, context)?.into_response())
+    }
+
+    /// Whether the client still has a certificate that counts, if it has shown one.
+    fn still_valid(&self, exchange: &Exchange) -> StillValid {
+        match self.certificates.clone().zip(exchange.client.clone()) {
+            Some((certificates, client)) => Box::new(move || certificates.user(&client).is_ok()),
+            None => Box::new(|| true),
+        }
     }
 
     /// Passes a request on to the API server. A certificate cannot be passed on, and the proxy never lends its own identity.

@@ -17,8 +17,7 @@ pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 pub(super) fn write_with<T>(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>) -> io::Result<T> {
     let mut next = path.as_os_str().to_owned();
     next.push(".next");
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
-    let mut buffer = BufWriter::new(file);
+    let mut buffer = BufWriter::new(create(Path::new(&next))?);
     let written = fill(&mut buffer).and_then(|filled| {
         buffer.flush()?;
         buffer.get_ref().sync_all()?;
@@ -40,9 +39,23 @@ pub(super) fn write_with<T>(path: &Path, fill: impl FnOnce(&mut BufWriter<File>)
     Ok(filled)
 }
 
-/// Without it, the rename may be lost with the power.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+/// Makes an empty file in place of what is there. `O_EXCL` follows no link, so that nothing else is ever written to.
+pub(super) fn create(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// The folder of a file.
+pub(super) fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Without it, a new name of a file may be lost with the power.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    let folder = folder(path);
     #[expect(clippy::disallowed_methods, reason = "the state of the node proxy is a file of the shell")]
     File::open(folder)?.sync_all()
 }
@@ -54,5 +67,32 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::disallowed_methods, reason = "the state of the node proxy is a file of the shell")]
+
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_link_or_another_file_in_its_place_is_not_written_to() {
+        for is_link in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let [path, next, other] = ["a", "a.next", "other"].map(|name| dir.path().join(name));
+            fs::write(&other, "precious").unwrap();
+            if is_link { symlink(&other, &next).unwrap() } else { fs::hard_link(&other, &next).unwrap() }
+            write(&path, b"text").unwrap();
+            assert_eq!((read(&path).unwrap().unwrap(), read(&other).unwrap().unwrap()), ("text".into(), "precious".into()));
+            assert_eq!(fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
+            assert!(!next.exists());
+        }
+        // A folder there is not removed.
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("a.next")).unwrap();
+        assert!(write(&dir.path().join("a"), b"text").is_err());
     }
 }

@@ -10,7 +10,7 @@ use crate::runtime::{
 };
 
 /// Knows clients by their certificates.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ClientCertificates {
     pub(super) served: Arc<DynamicCertificate>,
     pub(super) clock: Clock,

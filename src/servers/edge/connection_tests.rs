@@ -20,6 +20,7 @@ use super::{
     node_state::NodeState,
     protobuf_list::ProtobufLists,
     proxy::Proxy,
+    reachability::Reachability,
     scheme::EdgeScheme,
     tests::{TestedEdge, service},
     versions::Versions,
@@ -97,6 +98,7 @@ async fn an_upgraded_connection_is_joined_with_the_api_server() {
 
     let _ = rustls::crypto::ring::default_provider().install_default();
     let (api, health) = (Arc::new(ApiServer::new(&config).unwrap()), Health::default());
+    let reachability = Reachability::new(ApiServer::new(&config).unwrap());
     let state = NodeState::new("edge-1".into(), EdgeScheme::KubeProxy, KeyOrder::AnyKey);
     let metrics = EdgeMetrics::default();
     let app = EdgeApp {
@@ -104,7 +106,7 @@ async fn an_upgraded_connection_is_joined_with_the_api_server() {
         scheme: EdgeScheme::KubeProxy,
         cache: Arc::new(EdgeCache::new(state, Versions::from(1))),
         proxy: Proxy::new(api.clone(), health.clone()),
-        access: Arc::new(AccessReviews::new(api, None, &health)),
+        access: Arc::new(AccessReviews::new(api, None, reachability, &health)),
         certificates: None,
         slots: caller_places::of_watches(),
         protobuf_lists: Arc::new(ProtobufLists::new(metrics.unencodable.clone())),

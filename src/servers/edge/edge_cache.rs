@@ -14,7 +14,7 @@ use tokio::{
 use super::{
     cached_resources::CACHED,
     event_ring::{Expired, RingEvent},
-    journal::Journal,
+    journal::{Journal, JournalSync},
     node_state::{NodeChanges, NodeState, ServedChange},
     overlay::OverlayPhase,
     raw_object::ObjectName,
@@ -138,6 +138,11 @@ impl EdgeCache {
         if let Some(journal) = &mut self.writer().journal {
             journal.append(records);
         }
+    }
+
+    /// What writes the journal to the disk, without the lock.
+    pub(super) fn journal_to_sync(&self) -> Option<JournalSync> {
+        self.writer().journal.as_ref()?.to_sync()
     }
 
     /// If a snapshot is due: its generation and the records of all objects. What changes from now on follows it.

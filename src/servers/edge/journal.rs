@@ -1,8 +1,12 @@
 //! What changed since the last snapshot, on disk before clients see it.
 
-use std::{fs::File, io::Write};
+use std::{
+    fs::File,
+    io::{self, Write},
+    path::PathBuf,
+};
 
-use super::{state_files::StateFiles, state_record::StateRecord};
+use super::{atomic_file, state_files::StateFiles, state_record::StateRecord};
 
 /// The least size of a journal, in bytes, that is worth a snapshot. The disks of edge nodes wear out: a larger state waits for
 /// a larger journal.
@@ -11,6 +15,13 @@ const WORTHWHILE: u64 = 4 << 20;
 const PIECE: usize = 1 << 20;
 /// How many journals there may be: each start begins one.
 const MOST_JOURNALS: u64 = 4;
+
+/// A journal that is to be on the disk.
+#[derive(Debug)]
+pub(super) struct JournalSync {
+    file: File,
+    path: PathBuf,
+}
 
 /// Appends what changes to a file. The system writes it to the disk when it likes to: what a process wrote is there after
 /// SIGKILL, and the last changes may be lost with the power.
@@ -49,14 +60,22 @@ impl Journal {
     }
 
     /// A change cannot be written: the journal is of no use any more, until there is a snapshot.
-    fn fail(&mut self, error: &std::io::Error) {
+    fn fail(&mut self, error: &io::Error) {
         tracing::error!(path = %self.files.journal(self.generation).display(), %error, "the state cannot be saved");
         self.file = None;
         self.files.mark_gap(self.generation);
     }
 
-    /// Appends records. A write that fails is logged, once until the next snapshot.
+    /// Appends records. A write that fails is logged, once until the next snapshot; that refusals are missing is marked.
     pub(super) fn append(&mut self, records: &[StateRecord]) {
+        self.write(records);
+        let is_refusal = |record: &StateRecord| matches!(record, StateRecord::AccessEnded(..));
+        if self.file.is_none() && records.iter().any(is_refusal) {
+            self.files.mark_refusal(self.generation);
+        }
+    }
+
+    fn write(&mut self, records: &[StateRecord]) {
         let mut text = String::new();
         for (number, record) in records.iter().enumerate() {
             let Some(file) = &mut self.file else { return };
@@ -71,6 +90,12 @@ impl Journal {
             }
             text.clear();
         }
+    }
+
+    /// What writes it to the disk; `None`: it is broken.
+    pub(super) fn to_sync(&self) -> Option<JournalSync> {
+        let file = self.file.as_ref()?.try_clone().ok()?;
+        Some(JournalSync { file, path: self.files.journal(self.generation) })
     }
 
     /// Whether a snapshot should be written.
@@ -95,5 +120,13 @@ impl Journal {
             None if self.follows_gap => self.file = None,
             None => {}
         }
+    }
+}
+
+impl JournalSync {
+    /// Writes what was appended to the disk. It may take long.
+    pub(super) fn sync(self) -> io::Result<()> {
+        self.file.sync_data()?;
+        atomic_file::sync_folder(&self.path)
     }
 }

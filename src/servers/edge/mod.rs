@@ -9,6 +9,11 @@
 //! `protobuf` and `access_table` do no I/O. The decision which endpoints are removed is the one of `engine/view`.
 
 mod accept;
+mod access_holds;
+#[cfg(test)]
+mod access_model;
+#[cfg(test)]
+mod access_model_tests;
 mod access_reviews;
 #[cfg(test)]
 mod access_reviews_tests;
@@ -66,6 +71,7 @@ mod reachability;
 mod read_response;
 mod request_path;
 mod review_places;
+mod saved_permissions;
 mod saved_state;
 mod scheme;
 mod selection;
@@ -73,6 +79,7 @@ mod served_object;
 mod state_files;
 #[cfg(test)]
 mod state_files_tests;
+mod state_folder;
 mod state_lock;
 mod state_record;
 mod target;
@@ -86,6 +93,7 @@ mod upstream_sink;
 mod version_file;
 mod versions;
 mod watch_cache;
+mod watch_permission;
 mod watch_stream;
 
 pub use node_health::NodeHealthOptions;

@@ -19,7 +19,8 @@ use super::{
     persistence::Persistence,
     protobuf_list::ProtobufLists,
     proxy::Proxy,
-    reachability, state_lock,
+    reachability::Reachability,
+    state_folder, state_lock,
     upstream_sink::UpstreamSink,
     version_file::VersionFile,
     versions::{Reservation, Versions},
@@ -50,6 +51,7 @@ pub async fn part(
 ) -> anyhow::Result<ServerPart> {
     let mut config = kube_api::config(options.context.as_deref(), options.kubeconfig.as_deref()).await?;
     let api = Arc::new(ApiServer::new(&config)?);
+    let reachability = Reachability::new(ApiServer::new(&config)?);
     config.connect_timeout = Some(CONNECT);
     config.read_timeout = Some(SILENCE);
     // Otherwise the time that a connection was of no use would count.
@@ -63,6 +65,7 @@ pub async fn part(
 
     let (node, scheme) = (options.node.clone(), options.scheme);
     // Before anything of the state is read.
+    options.state_file.as_deref().map(state_folder::check).transpose()?;
     let lock = options.state_file.as_deref().map(state_lock::take).transpose()?.flatten();
     let cache =
         Arc::new(EdgeCache::new(NodeState::new(node.clone(), scheme, options.key_order), versions(options, clock)));
@@ -72,14 +75,14 @@ pub async fn part(
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
     let takes_certificates = options.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
     let reviewer = takes_certificates.then(|| client_of(reviewing).map(ApiServer::of_proxy)).transpose()?;
-    let access = Arc::new(AccessReviews::new(api.clone(), reviewer, health));
+    let access = Arc::new(AccessReviews::new(api.clone(), reviewer, reachability.clone(), health));
     if let Some(path) = &options.state_file {
         let saved = Persistence::load(path, lock, &node, clock.clone(), cache.clone(), access.clone());
         tasks.endless("the saving of the state", saved.run());
     }
     if let Some(source) = &options.local_pods {
         tasks.endless("the pods of the node", local_pods::follow(source.clone(), cache.clone()));
-        tasks.endless("the probes of the API server", reachability::follow(api.clone(), cache.clone()));
+        tasks.endless("the probes of the API server", reachability.clone().follow(cache.clone()));
     }
     if let Some(health) = &options.node_health {
         tasks.endless("the health of nodes", node_health::follow(health.clone(), cache.clone()));
@@ -87,7 +90,12 @@ pub async fn part(
     let synced = cache.clone();
     readiness.add("cache", move || synced.synced());
     for resource in NodeState::watched(scheme) {
-        let sink = UpstreamSink { cache: cache.clone(), resource, node: node.clone() };
+        let sink = UpstreamSink {
+            cache: cache.clone(),
+            resource,
+            node: node.clone(),
+            reachability: reachability.clone(),
+        };
         let watch = reflect(client.clone(), resource, sink, metrics.upstream.clone());
         tasks.spawn(async move { ended(watch.await) });
     }

@@ -57,7 +57,7 @@ impl HttpBody for ProxiedRequestBody {
             let error = io::Error::new(io::ErrorKind::BrokenPipe, "the response has ended before the request");
             return Poll::Ready(Some(Err(axum::Error::new(error))));
         }
-        Pin::new(&mut self.body).poll_frame(cx)
+        poll_data(&mut self.body, cx)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -74,7 +74,7 @@ impl HttpBody for ProxiedResponseBody {
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        poll_data(&mut self.body, cx)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -84,6 +84,11 @@ impl HttpBody for ProxiedResponseBody {
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
+}
+
+/// The next data. Trailers end a body, and stay here: they are headers that nobody has looked at.
+fn poll_data(body: &mut Body, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    Pin::new(body).poll_frame(cx).map(|frame| frame.filter(|frame| !frame.as_ref().is_ok_and(Frame::is_trailers)))
 }
 
 #[cfg(test)]

@@ -3,13 +3,15 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// Headers of one connection (RFC 9110, 7.6.1), besides those that `Connection` names.
-const HOP_BY_HOP: [HeaderName; 8] = [
+const HOP_BY_HOP: [HeaderName; 9] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
     header::PROXY_AUTHENTICATE,
     header::PROXY_AUTHORIZATION,
     header::TE,
+    // Trailers are not passed on.
+    header::TRAILER,
     header::TRANSFER_ENCODING,
     header::UPGRADE,
 ];
@@ -91,6 +93,7 @@ mod tests {
             ("x-mine", "1"),
             ("keep-alive", "1"),
             ("te", "trailers"),
+            ("trailer", "x-remote-user"),
             ("upgrade", "h2c"),
             ("x-remote-user", "system:admin"),
             ("x-remote-extra-scope", "all"),

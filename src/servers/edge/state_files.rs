@@ -16,7 +16,8 @@ use super::{
 
 /// Where the state is. Beside `PATH`, `PATH.objects` is the snapshot of some generation, and `PATH.journal.N` has what changed
 /// since the snapshot of generation N. A snapshot begins a journal before it is written, so that there may be several. Where
-/// `PATH.journal.N.gap` exists, changes are missing after that journal: they could not be written.
+/// `PATH.journal.N.gap` exists, changes are missing after that journal: they could not be written. Where
+/// `PATH.journal.N.refused` does, there is a refusal among them, and no permission counts.
 #[derive(Clone, Debug)]
 pub(super) struct StateFiles {
     path: PathBuf,
@@ -89,15 +90,20 @@ impl StateFiles {
         self.beside(&format!(".journal.{generation}.gap"))
     }
 
-    /// The generations of the journals that exist, or of which only the mark of a gap does, in order.
+    /// The mark that a refusal is missing after a journal.
+    fn refused(&self, generation: u64) -> PathBuf {
+        self.beside(&format!(".journal.{generation}.refused"))
+    }
+
+    /// The generations of the journals that exist, or of which only a mark does, in order.
     fn journals(&self) -> io::Result<Vec<u64>> {
         let prefix = self.beside(".journal.").file_name().map(OsString::from).unwrap_or_default();
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut found = Vec::new();
-        for entry in fs::read_dir(folder)? {
+        for entry in fs::read_dir(atomic_file::folder(&self.path))? {
             let name = entry?.file_name();
             let number = name.to_str().zip(prefix.to_str()).and_then(|(name, prefix)| name.strip_prefix(prefix));
             let number = number.map(|number| number.strip_suffix(".gap").unwrap_or(number));
+            let number = number.map(|number| number.strip_suffix(".refused").unwrap_or(number));
             found.extend(number.and_then(|number| number.parse::<u64>().ok()));
         }
         found.sort_unstable();
@@ -126,11 +132,12 @@ impl StateFiles {
             }
             _ => {}
         }
+        let mut is_refusal_missing = (base..next).any(|generation| is_there(&self.refused(generation)));
         for generation in base..next {
             let path = self.journal(generation);
             let content = self.read(&path, &mut state);
             loaded.damage = match content {
-                _ if self.gap(generation).exists() => Some(message(&path, &FileDamage::Gap)),
+                _ if is_there(&self.gap(generation)) => Some(message(&path, &FileDamage::Gap)),
                 // What it had is lost; what came after it does not fit.
                 None => Some(message(&path, &FileDamage::Missing)),
                 Some(FileContent { damage: Some(damage), size, .. }) => {
@@ -141,8 +148,13 @@ impl StateFiles {
                 Some(_) => None,
             };
             if loaded.damage.is_some() {
+                // There may have been refusals in what cannot be read. Those that could not be written are marked.
+                is_refusal_missing |= !is_there(&self.gap(generation));
                 break;
             }
+        }
+        if is_refusal_missing {
+            state.permissions.clear();
         }
         loaded.state = Some(state);
         loaded
@@ -228,18 +240,31 @@ impl StateFiles {
 
     /// Marks that changes are missing after a journal. A full disk mostly has room for a name; if not, the journal goes.
     pub(super) fn mark_gap(&self, generation: u64) {
-        let marked = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(self.gap(generation));
-        if marked.is_err() {
+        if atomic_file::create(&self.gap(generation)).is_err() {
             let _ = fs::remove_file(self.journal(generation));
+        }
+    }
+
+    /// Marks that a refusal is missing after a journal. If there is no room for a name, nothing may be left to start from.
+    pub(super) fn mark_refusal(&self, generation: u64) {
+        let Err(error) = atomic_file::create(&self.refused(generation)) else { return };
+        tracing::error!(%error, "a refusal cannot be saved: the saved state is removed");
+        for path in [self.snapshot(), self.journal(0)] {
+            let _ = fs::remove_file(path);
         }
     }
 
     /// Removes a journal, as far as that is possible.
     pub(super) fn remove_journal(&self, generation: u64) {
-        for path in [self.journal(generation), self.gap(generation)] {
+        for path in [self.journal(generation), self.gap(generation), self.refused(generation)] {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// Whether there is a file of this name, or anything else.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 fn message(path: &Path, damage: &FileDamage) -> String {

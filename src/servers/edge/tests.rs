@@ -11,7 +11,7 @@ use std::{
 use axum::{
     Router,
     body::{Body, to_bytes},
-    http::{Method, Request, Response, StatusCode, header},
+    http::{Method, Request, Response, StatusCode, Uri, header},
 };
 use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
@@ -29,6 +29,7 @@ use super::{
     protobuf_list::ProtobufLists,
     proxy::Proxy,
     raw_object::ObjectName,
+    reachability::Reachability,
     scheme::EdgeScheme,
     upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
@@ -52,6 +53,7 @@ pub(super) struct TestedEdge {
     pub(super) protobuf_lists: Arc<ProtobufLists>,
     pub(super) health: Health,
     pub(super) access: Arc<AccessReviews>,
+    pub(super) reachability: Arc<Reachability>,
     pub(super) api: Arc<FakeApiServer>,
 }
 
@@ -116,12 +118,16 @@ impl TestedEdge {
         let (certificates, reviewer) = certificates.unzip();
         let fake = Arc::<FakeApiServer>::default();
         let answers = fake.clone();
-        let base = "https://192.0.2.1:6443/cluster-a/".parse().unwrap();
-        let api = Arc::new(ApiServer::at(base, move |request| std::future::ready(answers.answer(&request)).boxed()));
+        let base: Uri = "https://192.0.2.1:6443/cluster-a/".parse().unwrap();
+        let at = |base: Uri| {
+            let answers = answers.clone();
+            ApiServer::at(base, move |request| std::future::ready(answers.answer(&request)).boxed())
+        };
+        let (api, reachability) = (Arc::new(at(base.clone())), Reachability::new(at(base)));
         let cache =
             Arc::new(EdgeCache::new(NodeState::new(NODE.into(), scheme, KeyOrder::AnyKey), Versions::from(START)));
         let (slots, health) = (caller_places::of_watches(), Health::default());
-        let access = Arc::new(AccessReviews::new(api.clone(), reviewer, &health));
+        let access = Arc::new(AccessReviews::new(api.clone(), reviewer, reachability.clone(), &health));
         let metrics = EdgeMetrics::default();
         let protobuf_lists = Arc::new(ProtobufLists::new(metrics.unencodable.clone()));
         let app = EdgeApp {
@@ -137,7 +143,8 @@ impl TestedEdge {
             health: health.clone(),
             hosts: None,
         };
-        Self { router: router(Arc::new(app)), cache, slots, metrics, protobuf_lists, health, access, api: fake }
+        let router = router(Arc::new(app));
+        Self { router, cache, slots, metrics, protobuf_lists, health, access, reachability, api: fake }
     }
 
     pub(super) fn put(&self, object: &Value) {

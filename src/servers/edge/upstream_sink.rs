@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{
     edge_cache::EdgeCache,
     raw_object::ObjectName,
+    reachability::Reachability,
     upstream_event::{UpstreamEvent, UpstreamObject},
 };
 use crate::{
@@ -19,6 +20,7 @@ pub(super) struct UpstreamSink {
     pub(super) resource: Resource,
     /// The name of the own node.
     pub(super) node: Text,
+    pub(super) reachability: Arc<Reachability>,
 }
 
 /// The name in the text of an object.
@@ -43,18 +45,21 @@ impl Sink for UpstreamSink {
     }
 
     fn apply(&mut self, row: Self::Row) {
+        self.reachability.heard();
         if let Some(object) = row {
             self.cache.apply(UpstreamEvent::Apply(object));
         }
     }
 
     fn delete(&mut self, row: Self::Row) {
+        self.reachability.heard();
         if let Some(object) = row {
             self.cache.apply(UpstreamEvent::Delete(self.resource, object.name));
         }
     }
 
     fn replace(&mut self, rows: Vec<Self::Row>) {
+        self.reachability.heard();
         self.cache.apply(UpstreamEvent::Replace(self.resource, rows.into_iter().flatten().collect()));
     }
 
@@ -83,8 +88,9 @@ mod tests {
         let good = slice(json!([{ "addresses": ["10.0.9.9"] }]));
         let unnamed = json!({ "metadata": { "labels": 5 }, "endpoints": [] });
         let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+        let (cache, reachability) = (edge.cache.clone(), edge.reachability.clone());
         let mut sink =
-            UpstreamSink { cache: edge.cache.clone(), resource: Resource::EndpointSlice, node: "edge-1".into() };
+            UpstreamSink { cache, resource: Resource::EndpointSlice, node: "edge-1".into(), reachability };
         let count = || edge.cache.list(Resource::EndpointSlice, &Selection::default()).objects.len();
         for (listed, want) in [
             (vec![&good], 1),

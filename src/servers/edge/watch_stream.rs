@@ -1,4 +1,4 @@
-//! The response to a watch: events as they happen, until its time is over, the client leaves or falls behind.
+//! The response to a watch: events as they happen, until its time or its permission is over, the client leaves or falls behind.
 
 use std::{convert::Infallible, future::Future, pin::Pin, sync::Arc, time::Duration};
 
@@ -19,6 +19,7 @@ use super::{
     metrics::EdgeMetrics,
     selection::Selection,
     watch_cache::VersionedObject,
+    watch_permission::WatchPermission,
 };
 use crate::{
     model::Resource,
@@ -53,6 +54,7 @@ pub(super) struct WatchStream {
     metrics: EdgeMetrics,
     #[expect(dead_code, reason = "held, never read")]
     slot: Place,
+    permission: WatchPermission,
 }
 
 /// The objects that a watch begins with.
@@ -69,13 +71,14 @@ pub(super) struct WatchContext {
     pub(super) stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
     pub(super) metrics: EdgeMetrics,
     pub(super) slot: Place,
+    pub(super) permission: WatchPermission,
 }
 
 impl WatchStream {
     /// Begins a watch. A version that a watch cannot go on from is its first event, as with an API server; objects that are
     /// older than wanted are an error.
     pub(super) fn begin(resource: Resource, options: ListOptions, context: WatchContext) -> Result<Self, StatusError> {
-        let WatchContext { encoding, cache, stopping, metrics, slot } = context;
+        let WatchContext { encoding, cache, stopping, metrics, slot, permission } = context;
         // Before the version is read: what changes in between wakes the watch.
         let changed = cache.subscribe();
         let now = Instant::now();
@@ -108,6 +111,7 @@ impl WatchStream {
             stopping,
             metrics,
             slot,
+            permission,
         })
     }
 
@@ -122,7 +126,7 @@ impl WatchStream {
 
     /// The next events; `None`: the watch is over.
     async fn next_piece(&mut self) -> Option<Bytes> {
-        if self.is_over {
+        if self.is_over || self.permission.is_ended() {
             return None;
         }
         if let Some(initial) = &mut self.initial
@@ -136,7 +140,7 @@ impl WatchStream {
         }
         loop {
             // Also while there is always another event.
-            if (&mut self.stopping).now_or_never().is_some() {
+            if (&mut self.stopping).now_or_never().is_some() || self.permission.is_ended() {
                 return None;
             }
             if Instant::now() >= self.ends {
@@ -158,6 +162,8 @@ impl WatchStream {
                     }
                 }
                 () = &mut self.stopping => return None,
+                // As at the end of its time, without another word: the client begins again, and learns why it may not.
+                () = self.permission.ended() => return None,
             }
         }
     }

@@ -1,0 +1,137 @@
+//! What lasts as long as no refusal is seen: reviews on their way, and open watches.
+
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::oneshot;
+
+use super::{access_table::AccessQuestion, caller::CallerDigest};
+
+/// The holds that no refusal has ended. A clone has the same ones. There are as many as open watches and reviews on their way,
+/// both of which are limited.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AccessHolds(Arc<Mutex<HeldQuestions>>);
+
+/// A question and a number.
+type HoldKey = (AccessQuestion, u64);
+
+#[derive(Debug, Default)]
+struct HeldQuestions {
+    next: u64,
+    held: BTreeMap<HoldKey, oneshot::Sender<Infallible>>,
+}
+
+/// A hold, until it is dropped.
+#[derive(Debug)]
+pub(super) struct AccessHold {
+    holds: AccessHolds,
+    key: HoldKey,
+    ended: oneshot::Receiver<Infallible>,
+}
+
+impl AccessHolds {
+    /// A hold of a question, from now on.
+    pub(super) fn hold(&self, question: AccessQuestion) -> AccessHold {
+        let (sender, ended) = oneshot::channel();
+        let key = self.change(|holds| {
+            holds.next += 1;
+            let key = (question, holds.next);
+            holds.held.insert(key.clone(), sender);
+            key
+        });
+        AccessHold { holds: self.clone(), key, ended }
+    }
+
+    /// Ends those of a question.
+    pub(super) fn end(&self, question: &AccessQuestion) {
+        self.end_while(question.clone(), |held| held == question);
+    }
+
+    /// Ends those of a caller.
+    pub(super) fn end_all(&self, caller: CallerDigest) {
+        self.end_while(AccessQuestion::first_of(caller), |held| held.caller == caller);
+    }
+
+    fn end_while(&self, first: AccessQuestion, is_ended: impl Fn(&AccessQuestion) -> bool) {
+        self.change(|holds| {
+            let ended = holds.held.range((first, 0)..).map(|(key, _)| key).take_while(|(held, _)| is_ended(held));
+            for key in ended.cloned().collect::<Vec<_>>() {
+                holds.held.remove(&key);
+            }
+        });
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut HeldQuestions) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl AccessHold {
+    pub(super) fn question(&self) -> &AccessQuestion {
+        &self.key.0
+    }
+
+    /// Whether it was ended.
+    pub(super) fn is_ended(&self) -> bool {
+        self.holds.change(|holds| !holds.held.contains_key(&self.key))
+    }
+
+    /// Waits until it is ended.
+    pub(super) async fn ended(&mut self) {
+        while !self.is_ended() {
+            let _ = (&mut self.ended).await;
+        }
+    }
+
+    /// What ends it.
+    pub(super) fn ending(&self) -> impl FnOnce() + Send + use<> {
+        let (holds, key) = (self.holds.clone(), self.key.clone());
+        move || {
+            holds.change(|holds| holds.held.remove(&key));
+        }
+    }
+}
+
+impl Drop for AccessHold {
+    fn drop(&mut self) {
+        self.holds.change(|holds| holds.held.remove(&self.key));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+    use crate::{model::Resource, servers::edge::raw_object::ObjectName};
+
+    #[test]
+    fn a_refusal_ends_what_it_is_about() {
+        let question = |caller: char, name: &str| AccessQuestion {
+            caller: CallerDigest::from_hex(&caller.to_string().repeat(64)).unwrap(),
+            verb: "get",
+            resource: Resource::Service,
+            object: ObjectName::new("shop", name),
+        };
+        let holds = AccessHolds::default();
+        let [a, b] = ['a', 'b'].map(|caller| question(caller, "web"));
+        let mut all: Vec<_> = [&a, &a, &question('a', "api"), &b].map(|of| holds.hold(of.clone())).into();
+        let ended = |all: &mut Vec<AccessHold>| -> Vec<(bool, bool)> {
+            all.iter_mut().map(|hold| (hold.is_ended(), hold.ended().now_or_never().is_some())).collect()
+        };
+        let (no, yes) = ((false, false), (true, true));
+        assert_eq!(ended(&mut all), [no, no, no, no]);
+        holds.end(&a);
+        assert_eq!(ended(&mut all), [yes, yes, no, no]);
+        holds.end_all(a.caller);
+        assert_eq!(ended(&mut all), [yes, yes, yes, no]);
+        let end = all[3].ending();
+        end();
+        assert_eq!(ended(&mut all), [yes, yes, yes, yes]);
+        drop((all, holds.hold(b)));
+        assert_eq!(holds.change(|holds| holds.held.len()), 0);
+    }
+}

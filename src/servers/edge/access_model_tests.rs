@@ -356,17 +356,18 @@ impl<'a> Sequence<'a> {
             let access = self.run.access.clone();
             reads.push(tokio::spawn(async move {
                 let exchange = Exchange::of(&Extensions::new());
-                outcome(access.check(&identity(caller), &HeaderMap::new(), &target(question), &exchange).await)
+                let checked = access.check(&identity(caller), &HeaderMap::new(), &target(question), &exchange).await;
+                (outcome(checked), Instant::now())
             }));
             sleep(Duration::from_millis(500)).await;
         }
         let found = futures::future::join_all(reads).await.into_iter().map(Result::unwrap).collect::<Vec<_>>();
         self.log.push(format!("overtake {caller} {question}: {found:?}"));
         self.learn();
-        self.counts.overtaken += usize::from(found[1] == Outcome::Refused && found[0] == Outcome::Unavailable);
-        // The second one was answered at once, and the first one later.
-        if found[1] == Outcome::Refused {
-            self.judge(caller, question, found[0]);
+        let [(first, ended), (second, refused)] = found[..] else { return };
+        if second == Outcome::Refused && ended > refused {
+            self.counts.overtaken += 1;
+            self.judge(caller, question, first);
         }
     }
 

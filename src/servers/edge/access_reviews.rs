@@ -187,7 +187,7 @@ impl AccessReviews {
         };
         // Looked up again: a refusal may come meanwhile.
         let is_allowed =
-            allowed_offline() && self.reachability.is_away(Instant::now()).await && allowed_offline();
+            allowed_offline() && self.reachability.is_away().await && allowed_offline();
         if is_allowed { Ok(()) } else { Err(error) }
     }
 

@@ -375,9 +375,10 @@ async fn what_a_certificate_may_read_counts_offline_but_not_without_the_permissi
     assert_eq!(client.get(SERVICES, &[]).await.unwrap().0, 200);
     let known: Vec<_> = tls.edge.access.permissions();
     for (code, services, slices) in
-        [(1, 200, 503), (403, 503, 503), (401, 503, 503), (429, 503, 503), (500, 200, 503), (0, 200, 200)]
+        [(403, 503, 503), (401, 503, 503), (429, 503, 503), (500, 503, 503), (1, 200, 503), (0, 200, 200)]
     {
         tls.reviewer.code.store(code, Ordering::Relaxed);
+        tls.edge.api.is_away.store(code == 1, Ordering::Relaxed);
         // As after a restart: what was allowed counts only while the API server is away.
         tls.edge
             .access

@@ -36,8 +36,8 @@ const LATE: Duration = Duration::from_millis(500);
 const UNANSWERED: u32 = 2;
 /// The shortest pause between the begins of two probes, however many clients wait for one.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How long it counts as away after a probe: longer than until the end of the next one.
-const RECENT: Duration = Duration::from_secs(2);
+/// How long it counts as away after a probe: longer than until the end of the next one, if a client asks each second.
+const RECENT: Duration = Duration::from_secs(3);
 /// The longest time until it is known.
 const LIMIT: Duration = Duration::from_secs(4);
 /// Longest time, since it is back, during which the pods of the own node count where the API server disagrees. A watch
@@ -63,9 +63,11 @@ pub(super) struct Reachability {
 struct Probes {
     unanswered: u32,
     is_away: bool,
-    /// When the last probe that decided this began, and when it ended.
-    decided: Option<(Instant, Instant)>,
+    /// How many probes have begun, and when the last one did.
+    begun: u64,
     last_begin: Option<Instant>,
+    /// The number of the last probe that decided it, and when it ended.
+    decided: Option<(u64, Instant)>,
     is_running: bool,
     /// When a watch of the proxy had news last.
     heard: Option<Instant>,
@@ -107,17 +109,17 @@ impl Probes {
         }
         let decides = self.is_away || result == ProbeResult::Answered;
         if decides {
-            self.decided = Some((began, now));
+            self.decided = Some((self.begun, now));
         }
         decides
     }
 
-    /// Whether it is away now. A probe that found it proves nothing of the time after it.
-    fn known(&self, failed: Instant, now: Instant) -> Option<bool> {
-        let (began, ended) = self.decided?;
+    /// Whether it is away now. A probe that found it proves nothing of the time after it: only one after the first `begun` does.
+    fn known(&self, begun: u64, now: Instant) -> Option<bool> {
+        let (number, ended) = self.decided?;
         match self.is_away {
             true => (now - ended < RECENT).then_some(true),
-            false => (began >= failed).then_some(false),
+            false => (number > begun).then_some(false),
         }
     }
 }
@@ -156,7 +158,7 @@ impl Reachability {
     pub(super) fn is_known_away(self: &Arc<Self>) -> bool {
         let now = Instant::now();
         let mut probes = self.probes();
-        let is_away = probes.known(now, now) == Some(true);
+        let is_away = probes.known(probes.begun, now) == Some(true);
         if is_away && probes.last_begin.is_none_or(|begin| now - begin >= PROBE) {
             self.start(&mut probes);
         }
@@ -164,13 +166,13 @@ impl Reachability {
     }
 
     /// Whether the API server is away, now that something has failed. Unless that is certain, it is not.
-    pub(super) async fn is_away(self: &Arc<Self>, failed: Instant) -> bool {
-        let mut ended = self.ended.subscribe();
+    pub(super) async fn is_away(self: &Arc<Self>) -> bool {
+        let (mut ended, begun) = (self.ended.subscribe(), self.probes().begun);
         let found = async {
             loop {
                 {
                     let mut probes = self.probes();
-                    if let Some(is_away) = probes.known(failed, Instant::now()) {
+                    if let Some(is_away) = probes.known(begun, Instant::now()) {
                         return is_away;
                     }
                     self.start(&mut probes);
@@ -229,7 +231,10 @@ impl Reachability {
             sleep_until(last + PAUSE).await;
         }
         let began = Instant::now();
-        self.probes().last_begin = Some(began);
+        {
+            let mut probes = self.probes();
+            (probes.begun, probes.last_begin) = (probes.begun + 1, Some(began));
+        }
         let result = self.ask(began).await;
         let decides = self.probes().observe(result, began, Instant::now());
         self.ended.send_modify(|count| *count += 1);
@@ -362,12 +367,12 @@ mod tests {
             (Livez::Fails, true, 1, 0),
             (Livez::Silent, true, 2, 2000),
             // Neither is certain.
-            (Livez::FailsHere(24), false, 17, 4000),
+            (Livez::FailsHere(24), false, 16, 4000),
         ] {
             let (reachability, count) = reachability(livez);
             let begin = Instant::now();
             assert!(!reachability.is_known_away());
-            assert_eq!(reachability.is_away(begin).await, is_away, "{livez:?}");
+            assert_eq!(reachability.is_away().await, is_away, "{livez:?}");
             assert_eq!(begin.elapsed().as_millis(), millis, "{livez:?}");
             assert_eq!((count.load(Ordering::Relaxed), reachability.is_known_away()), (probes, is_away), "{livez:?}");
         }
@@ -379,7 +384,7 @@ mod tests {
         let waiting: Vec<_> = (0..100)
             .map(|_| {
                 let reachability = reachability.clone();
-                tokio::spawn(async move { reachability.is_away(Instant::now()).await })
+                tokio::spawn(async move { reachability.is_away().await })
             })
             .collect();
         sleep(Duration::from_millis(1500)).await;

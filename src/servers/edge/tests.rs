@@ -60,7 +60,7 @@ pub(super) struct TestedEdge {
 /// Knows three tokens: `good` may do everything, `poor` nothing, and `gone` was valid once.
 #[derive(Default)]
 pub(super) struct FakeApiServer {
-    is_away: AtomicBool,
+    pub(super) is_away: AtomicBool,
     /// Method, path and credentials of what arrived.
     requests: Mutex<Vec<(String, String, String)>>,
 }

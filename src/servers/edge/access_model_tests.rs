@@ -44,7 +44,7 @@ use crate::{
 };
 
 const SEQUENCES: u64 = 100;
-const STEPS: usize = 80;
+const STEPS: usize = 60;
 const PATHS: [&str; QUESTIONS] =
     ["/api/v1/namespaces/shop/services/web", "/api/v1/services", "/api/v1/services?watch=1"];
 const WATCH: usize = 2;

@@ -93,9 +93,32 @@ fn poll_data(body: &mut Body, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<
 
 #[cfg(test)]
 mod tests {
+    use axum::http::{HeaderMap, HeaderValue, header};
     use futures::StreamExt;
+    use http_body_util::{BodyExt, StreamBody};
 
     use super::*;
+    use crate::runtime::net::{Activity, Health, Peer};
+
+    #[tokio::test]
+    async fn trailers_are_not_passed_on() {
+        let frames = || {
+            let trailers = HeaderMap::from_iter([(header::FORWARDED, HeaderValue::from_static("for=192.0.2.1"))]);
+            let frames = [Frame::data(Bytes::from("a")), Frame::data(Bytes::from("b")), Frame::trailers(trailers)];
+            Body::new(StreamBody::new(futures::stream::iter(frames.map(Ok::<_, Infallible>))))
+        };
+        let (request, end) = ProxiedRequestBody::wrap(frames());
+        let (_, other_end) = ProxiedRequestBody::wrap(Body::empty());
+        let activity = Activity::connection();
+        let ledger = Health::default().ledger("edge", "tested", 8);
+        let place = ledger.take(Peer::UNKNOWN, 1, &activity).unwrap();
+        for body in [request, ProxiedResponseBody::wrap(frames(), other_end, place)] {
+            let collected = body.collect().await.unwrap();
+            assert!(collected.trailers().is_none());
+            assert_eq!(collected.to_bytes(), "ab");
+        }
+        drop(end);
+    }
 
     #[tokio::test]
     async fn the_body_of_a_request_ends_with_the_response() {

@@ -6,6 +6,8 @@ use std::{fs, path::Path};
 use serde_json::{Value, json};
 
 use super::{
+    access_table::AccessQuestion,
+    caller::CallerDigest,
     journal::Journal,
     node_state::NodeState,
     node_state_tests::{OWN, node, read},
@@ -181,6 +183,57 @@ fn a_change_that_cannot_be_written_leaves_a_gap_until_the_next_snapshot() {
     assert_eq!(load(dir), (some(&["a=1", "b=1", "c=1", "d=1", "e=1"]), false));
     let left: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "the snapshot and one journal: {left:?}");
+}
+
+/// The verbs of the permissions that count after a restart.
+fn permitted(dir: &Path) -> Vec<&'static str> {
+    let state = files(dir).load().state.unwrap_or_default();
+    state.permissions.into_keys().map(|question| question.verb).collect()
+}
+
+#[test]
+fn a_refusal_that_cannot_be_written_leaves_no_permission() {
+    let question = |verb| AccessQuestion {
+        caller: CallerDigest::from_hex(&"0f".repeat(32)).unwrap(),
+        verb,
+        resource: Resource::Service,
+        object: ObjectName::default(),
+    };
+    let allowed = || [StateRecord::Access(question("get"), 1), StateRecord::Access(question("list"), 1)];
+    let refused = || [StateRecord::AccessEnded(question("get"), 1)];
+    for is_refused in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        let mut journal = begin(dir);
+        journal.append(&[LISTED]);
+        journal.append(&allowed());
+        assert_eq!(permitted(dir), ["get", "list"]);
+        // A folder in place of the next journal: it cannot be written.
+        fs::create_dir(files(dir).journal(1)).unwrap();
+        journal.rotate();
+        journal.append(&[put("a", "1")]);
+        if is_refused {
+            journal.append(&refused());
+        }
+        assert_eq!(permitted(dir), if is_refused { &[][..] } else { &["get", "list"] });
+        // Its snapshot has what the journals lack.
+        fs::remove_dir(files(dir).journal(1)).unwrap();
+        let generation = journal.rotate();
+        let size = files(dir).write_snapshot(generation, [LISTED, StateRecord::Access(question("list"), 1)]).unwrap();
+        journal.end_snapshot(Some(size));
+        assert_eq!(permitted(dir), ["list"]);
+    }
+    // Refusals may be missing in what is damaged.
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    begin(dir).append(&allowed());
+    let path = files(dir).journal(0);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.clone() + "damaged\n").unwrap();
+    assert_eq!(permitted(dir), [""; 0]);
+    // A line that is cut was not acted upon.
+    fs::write(&path, text + "cut").unwrap();
+    assert_eq!(permitted(dir), ["get", "list"]);
 }
 
 #[test]

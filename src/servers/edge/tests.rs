@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU16, Ordering},
     },
     time::Duration,
 };
@@ -61,6 +61,8 @@ pub(super) struct TestedEdge {
 #[derive(Default)]
 pub(super) struct FakeApiServer {
     pub(super) is_away: AtomicBool,
+    /// The code of its answers to reviews; 0: it allows and denies.
+    pub(super) review_code: AtomicU16,
     /// Method, path and credentials of what arrived.
     requests: Mutex<Vec<(String, String, String)>>,
 }
@@ -74,7 +76,9 @@ impl FakeApiServer {
         let token = request.headers().get(header::AUTHORIZATION).map_or(Ok(""), |value| value.to_str())?.to_owned();
         self.requests.lock().map_err(|_| anyhow::anyhow!("poisoned"))?.push((method, path.clone(), token.clone()));
         let is_valid = ["Bearer good", "Bearer poor"].contains(&token.as_str());
+        let review_code = self.review_code.load(Ordering::Relaxed);
         let (code, body) = match path.as_str() {
+            path if review_code > 0 && path.ends_with("accessreviews") => (review_code, json!({})),
             _ if !is_valid => (401, json!({ "kind": "Status", "code": 401 })),
             path if path.ends_with("/selfsubjectaccessreviews") => {
                 (201, json!({ "kind": "SelfSubjectAccessReview", "status": { "allowed": token == "Bearer good" } }))

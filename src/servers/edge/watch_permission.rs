@@ -97,3 +97,83 @@ async fn renew(access: &AccessReviews, caller: &Caller, question: &AccessQuestio
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use axum::http::{HeaderMap, HeaderValue, Method, header};
+    use futures::StreamExt;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::servers::edge::{
+        scheme::EdgeScheme,
+        target::{CachedRead, RequestTarget},
+        tests::{GOOD, SERVICES, TestedEdge},
+    };
+
+    const HOUR: Duration = Duration::from_hours(1);
+
+    fn watched() -> CachedRead {
+        match RequestTarget::read(&Method::GET, &format!("{SERVICES}?watch=1").parse().unwrap(), "edge-1") {
+            Ok(RequestTarget::Read(read)) => read,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn begin(edge: &TestedEdge, is_valid: bool) -> WatchPermission {
+        let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(GOOD.1))]);
+        let (caller, read) = (Caller::of(&headers, None).unwrap(), watched());
+        edge.access.check(&caller, &headers, &read, &Exchange::of(&Extensions::new())).await.unwrap();
+        let question = AccessQuestion::of(&caller, &read).unwrap();
+        WatchPermission::begin(&edge.access, caller, question, Box::new(move || is_valid)).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_permission_is_renewed_or_ends_in_time() {
+        for (review_code, is_away, is_valid, want) in [
+            (0, false, true, None),
+            (403, false, true, Some(300)),
+            (401, false, true, Some(300)),
+            // Whoever brought it about.
+            (429, false, true, Some(309)),
+            (500, false, true, Some(309)),
+            // The certificate has expired.
+            (0, false, false, Some(300)),
+            (0, true, true, None),
+        ] {
+            let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+            let mut permission = begin(&edge, is_valid).await;
+            edge.api.review_code.store(review_code, Ordering::Relaxed);
+            edge.api.is_away.store(is_away, Ordering::Relaxed);
+            let start = Instant::now();
+            let ended = timeout(HOUR, permission.ended()).await.ok().map(|()| start.elapsed().as_secs());
+            assert_eq!(ended, want, "{review_code} {is_away} {is_valid}");
+            assert_eq!(permission.is_ended(), want.is_some());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_went_on_offline_ends_when_the_api_server_refuses() {
+        let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+        let mut permission = begin(&edge, true).await;
+        edge.api.is_away.store(true, Ordering::Relaxed);
+        sleep(HOUR).await;
+        assert!(!permission.is_ended());
+        edge.api.review_code.store(403, Ordering::Relaxed);
+        edge.api.is_away.store(false, Ordering::Relaxed);
+        timeout(Duration::from_secs(20), permission.ended()).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_open_watch_ends_when_another_request_is_refused() {
+        let edge = TestedEdge::new(EdgeScheme::SuperEdge);
+        let mut events = edge.watch(&format!("{SERVICES}?watch=1")).await;
+        assert_eq!(events.next().await.unwrap()["type"], "ADDED");
+        edge.api.review_code.store(401, Ordering::Relaxed);
+        assert_eq!(edge.get("/api/v1/namespaces/shop", &[GOOD]).await.0, 401);
+        assert!(timeout(Duration::from_secs(1), events.next()).await.unwrap().is_none());
+        assert_eq!(edge.slots.count(), 0);
+    }
+}

@@ -2,8 +2,9 @@
 
 use axum::{
     Extension, Router,
-    http::{HeaderMap, header},
-    middleware,
+    extract::Request,
+    http::{HeaderMap, HeaderName, HeaderValue, header},
+    middleware::{self, Next},
     response::{IntoResponse, Redirect, Response},
 };
 use utoipa::{
@@ -117,7 +118,30 @@ pub(super) async fn openapi_30(Extension(texts): Extension<DocumentTexts>, heade
 pub(super) fn page() -> Router {
     // A relative path also works behind a path prefix.
     let config = Config::new(["../openapi.json"]).validator_url("none").try_it_out_enabled(true).use_base_layout();
-    Router::from(SwaggerUi::new("/docs").config(config)).layer(middleware::from_fn(content_encoding::decompress))
+    Router::from(SwaggerUi::new("/docs").config(config))
+        .layer(middleware::from_fn(content_encoding::decompress))
+        .layer(middleware::from_fn(page_headers))
+}
+
+/// What a browser may do with the page: load nothing from elsewhere, run no script that a text brings along, and show it within no
+/// other page. Swagger UI sets styles on its elements, and has pictures within its style sheet.
+const PAGE_HEADERS: [(HeaderName, HeaderValue); 4] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(
+            "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; \
+             connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        ),
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+];
+
+async fn page_headers(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    response.headers_mut().extend(PAGE_HEADERS);
+    response
 }
 
 /// A small cluster to try the API with, as kubectl prints it.

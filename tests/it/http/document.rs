@@ -36,6 +36,23 @@ fn every_reference_resolves() {
     }
 }
 
+#[tokio::test]
+async fn the_page_tells_browsers_what_it_may_do() {
+    let (_, router) = app();
+    for path in ["/docs/", "/docs/swagger-ui-bundle.js"] {
+        let answer = get(&router, path).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}");
+        for (name, want) in [
+            ("content-security-policy", "default-src 'none'; script-src 'self'; "),
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+            ("referrer-policy", "no-referrer"),
+        ] {
+            assert!(answer.headers[name].to_str().unwrap().starts_with(want), "{path} {name}");
+        }
+    }
+}
+
 /// A validator of one schema inside the document. All the kinds of Kubernetes belong to each, so it is made once.
 fn validator(schema: &Value) -> Arc<jsonschema::Validator> {
     static MADE: LazyLock<Mutex<HashMap<String, Arc<jsonschema::Validator>>>> = LazyLock::new(Mutex::default);

@@ -41,6 +41,9 @@ pub enum DecodeReason {
     /// There are too many objects.
     #[error("more than {0} objects")]
     TooManyObjects(usize),
+    /// There are too many YAML documents.
+    #[error("more than {0} documents")]
+    TooManyDocuments(usize),
     /// The objects take too much memory.
     #[error("the objects take more than {0} bytes of memory")]
     TooMuchMemory(usize),

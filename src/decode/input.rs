@@ -11,6 +11,7 @@ use serde::de::IgnoredAny;
 use super::{
     any_reader::{AnyReader, fill},
     error::{DecodeError, DecodeReason, OverLimit},
+    first_documents::first_documents,
     position::Position,
     second_pass::offset_of,
     source::{InputFormat, Source, TextFormat},
@@ -143,7 +144,7 @@ pub(super) fn format_of(start: &[u8], whole: bool, source: &Source<'_>) -> TextF
     let begins_as_json = begins_as_json(start);
     match source.format {
         InputFormat::Json => TextFormat::Json,
-        InputFormat::Auto if begins_as_json && !is_flow_style(start, whole, source.name) => TextFormat::Json,
+        InputFormat::Auto if begins_as_json && !is_flow_style(start, whole, source) => TextFormat::Json,
         _ if begins_as_json => TextFormat::FlowYaml,
         _ => TextFormat::Yaml,
     }
@@ -167,7 +168,8 @@ fn begins_as_json(start: &[u8]) -> bool {
 }
 
 /// Whether a text that begins with a bracket is YAML.
-fn is_flow_style(start: &[u8], whole: bool, name: &str) -> bool {
+fn is_flow_style(start: &[u8], whole: bool, source: &Source<'_>) -> bool {
+    let name = source.name;
     // What is wrong with JSON is reported in its words.
     if is_named_json(name) {
         return false;
@@ -177,7 +179,7 @@ fn is_flow_style(start: &[u8], whole: bool, name: &str) -> bool {
     // YAML would take a comment of JavaScript for a key. kubectl refuses it.
     let has_comment =
         ["//", "/*"].into_iter().any(|mark| text.as_bytes()[offset_of(&error, text)..].starts_with(mark.as_bytes()));
-    is_named_yaml(name) && is_of_yaml(&error, end, text) || whole && !has_comment && is_yaml(text)
+    is_named_yaml(name) && is_of_yaml(&error, end, text) || whole && !has_comment && is_yaml(first_documents(text, source).0)
 }
 
 /// Whether a name ends in `.json`.

@@ -18,6 +18,7 @@ mod document;
 mod documents;
 mod error;
 mod field_places;
+mod first_documents;
 mod hidden_objects;
 mod input;
 mod kind;

@@ -70,6 +70,11 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Manifests, which are held as a whole: at most 256 MiB after decompression, and 200 000 objects.
+    pub fn manifests(name: &'a str) -> Self {
+        Self { max_objects: 200_000, ..Self::file(name) }
+    }
+
     /// The body of a request: at most 64 MiB after decompression, and half a million objects.
     ///
     /// The objects may take 64 MiB. The output of `kubectl` takes a fraction of its text, and a pod some 1000 bytes however

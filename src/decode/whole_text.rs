@@ -4,6 +4,7 @@ use std::io::Read;
 
 use super::{
     error::{DecodeError, DecodeReason, read_error},
+    first_documents::first_documents,
     input::{self, BYTE_ORDER_MARK, PeekedText},
     position::Position,
     source::{InputFormat, Source, TextFormat},
@@ -13,7 +14,13 @@ use super::{
 /// The whole input as JSON: decompressed, and converted from YAML. Lines are preserved.
 pub fn text(input: impl Read + Send, source: &Source<'_>) -> Result<String, DecodeError> {
     let (text, format) = whole_text(input, source)?;
-    if format == TextFormat::Json { Ok(text) } else { yaml_as_json(&text, source.name) }
+    if format == TextFormat::Json {
+        return Ok(text);
+    }
+    match first_documents(&text, source) {
+        (_, Some(limit)) => Err(limit),
+        (text, None) => yaml_as_json(text, source.name),
+    }
 }
 
 /// The readable part of an input, as JSON.
@@ -25,15 +32,20 @@ pub struct ReadableText {
     pub format: InputFormat,
     /// The YAML documents that cannot be read.
     pub broken: Vec<BrokenDocument>,
+    /// Where reading ends because there are too many documents.
+    pub limit: Option<DecodeError>,
 }
 
 /// The same without the YAML documents that cannot be read, and these.
 pub fn readable_text(input: impl Read + Send, source: &Source<'_>) -> Result<ReadableText, DecodeError> {
     let (text, format) = whole_text(input, source)?;
-    let (json, broken) =
-        if format == TextFormat::Json { (text, Vec::new()) } else { documents_as_json(&text, source.name) };
+    if format == TextFormat::Json {
+        return Ok(ReadableText { json: text, format: InputFormat::Json, broken: Vec::new(), limit: None });
+    }
+    let (first, limit) = first_documents(&text, source);
+    let (json, broken) = documents_as_json(first, source.name);
     let format = if format == TextFormat::Yaml { InputFormat::Yaml } else { InputFormat::Json };
-    Ok(ReadableText { json, format, broken })
+    Ok(ReadableText { json, format, broken, limit })
 }
 
 /// The decompressed text of an input, and its format.

@@ -256,7 +256,10 @@ pub(super) fn request_error(error: RequestError) -> ApiError {
 pub(super) fn decode_error(error: &DecodeError) -> ApiError {
     match &error.reason {
         DecodeReason::TooLarge(limit) => super::body::too_large(limit),
-        DecodeReason::ObjectTooLarge(_) | DecodeReason::TooManyObjects(_) | DecodeReason::TooMuchMemory(_) => {
+        DecodeReason::ObjectTooLarge(_)
+        | DecodeReason::TooManyObjects(_)
+        | DecodeReason::TooManyDocuments(_)
+        | DecodeReason::TooMuchMemory(_) => {
             ApiError::new(ProblemKind::TooLarge, error.reason.to_string())
         }
         DecodeReason::NoMemory => ApiError::new(ProblemKind::Busy, error.reason.to_string()),

@@ -54,7 +54,7 @@ pub(super) fn answer<T>(
         match request::read(&json(posted, text)?, &source) {
             Ok(requested) => return of_request(&requested, params, posted.interrupt, answer),
             Err(RequestError::Objects) => {}
-            Err(error) => return Err(request_error(error)),
+            Err(error) => return Err(request_error(posted, error)),
         }
     }
     of_objects(text, &source, params, answer)
@@ -240,8 +240,18 @@ fn unreadable(service: &ObjectKey, index: &Index<'_>) -> ApiError {
 }
 
 /// The error of a request that cannot be read.
-pub(super) fn request_error(error: RequestError) -> ApiError {
+pub(super) fn request_error(posted: &PostedBody, error: RequestError) -> ApiError {
     match error {
+        // The JSON of one document ends before the next one.
+        RequestError::Decode(DecodeError { reason: DecodeReason::Json(why), line, .. })
+            if posted.format == Format::Yaml && why == "trailing characters" =>
+        {
+            let detail = format!(
+                "line {line}: another YAML document begins, and this call needs one: post one with all objects in its fields, or \
+                 the objects alone, each with its kind"
+            );
+            ApiError::new(ProblemKind::MalformedBody, detail)
+        }
         RequestError::Decode(error) => decode_error(&error),
         RequestError::Fields(fields) => {
             let detail = fields.to_string();

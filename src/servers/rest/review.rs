@@ -96,7 +96,7 @@ fn of_body(posted: &PostedBody<'_>) -> Result<JsonAnswer, ApiError> {
             };
             of_request(bare(&one.raw), one, "", &source)
         }
-        Err(error) => Err(input::request_error(error)),
+        Err(error) => Err(input::request_error(posted, error)),
     }
 }
 

@@ -53,6 +53,19 @@ async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
     refused(cases).await;
 }
 
+/// Each document is read as the JSON of one body, which ends before the next.
+#[tokio::test]
+async fn a_request_is_one_yaml_document() {
+    let text = "line 3: another YAML document begins, and this call needs one: post one with all objects in its \
+                fields, or the objects alone, each with its kind";
+    for (path, field) in [("/v1/plan", "service"), ("/v1/review", "object"), ("/v1/view", "services")] {
+        let body = format!("{field}: {{kind: Service}}\n---\n{field}: {{kind: Service}}\n");
+        let answer = post(&app().1, path, YAML, body).await;
+        let problem: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!((answer.status, problem["detail"].as_str()), (StatusCode::BAD_REQUEST, Some(text)), "{path}");
+    }
+}
+
 #[tokio::test]
 async fn a_field_that_cannot_be_used_is_named() {
     let cases: Vec<Case<'_>> = vec![

@@ -7,7 +7,10 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::exact_json::{ExactJson, raw_to_yaml, to_yaml};
+use super::{
+    exact_json::{ExactJson, raw_to_yaml, to_yaml},
+    printable::PrintableJson,
+};
 use crate::model::json::pretty::PrettyWriter;
 
 /// Output format.
@@ -139,7 +142,7 @@ impl Output {
             }
             return Ok(self.flush()?);
         }
-        let objects: Vec<ExactJson<'_>> = objects.iter().map(|raw| ExactJson { raw, json: true }).collect();
+        let objects: Vec<ExactJson<'_>> = objects.iter().map(|raw| ExactJson { raw, json: true, hidden: None }).collect();
         match (format, objects.as_slice()) {
             (OutputFormat::Ndjson, objects) => objects.iter().try_for_each(|object| self.document(format, object))?,
             (_, [one]) => self.document(format, one)?,
@@ -149,9 +152,12 @@ impl Output {
     }
 }
 
-/// Writes a value as JSON. One type of writer for all formats: each type of a document is compiled once.
-fn write_json(value: &impl Serialize, out: &mut dyn Write) -> serde_json::Result<()> {
-    serde_json::to_writer(out, value)
+/// Writes a value as JSON in which every character can be seen. One type of writer for all formats: each type of a document is
+/// compiled once.
+fn write_json(value: &impl Serialize, out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut shown = PrintableJson::new(out);
+    serde_json::to_writer(&mut shown as &mut dyn Write, value)?;
+    Ok(shown.flush()?)
 }
 
 /// `v1 List`, as kubectl prints several objects.
@@ -223,7 +229,9 @@ impl<'a> ItemWriter<'a> {
         Ok(match format {
             OutputFormat::Yaml => to_yaml(&[item])?.into_bytes(),
             OutputFormat::Ndjson | OutputFormat::Json | OutputFormat::Table | OutputFormat::Wide => {
-                serde_json::to_vec(item)?
+                let mut text = Vec::new();
+                write_json(item, &mut text)?;
+                text
             }
         })
     }
@@ -253,7 +261,9 @@ impl<'a> ItemWriter<'a> {
                 self.out.write_all(to_yaml(tail)?.as_bytes())?;
             }
             OutputFormat::Json | OutputFormat::Table | OutputFormat::Wide => {
-                let tail = serde_json::to_string(tail)?;
+                let mut text = Vec::new();
+                write_json(tail, &mut text)?;
+                let tail = String::from_utf8(text)?;
                 // The fields of the tail without their opening brace.
                 let fields = tail.strip_prefix('{').filter(|f| *f != "}").map_or("}".to_owned(), |f| format!(",{f}"));
                 writeln!(self.out, "\n]{fields}")?;

@@ -1,6 +1,10 @@
 //! Text from inputs that is safe to show: in a table, in a message on a terminal, in a report of code scanning.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    fmt::Write as _,
+    io::{self, Write},
+};
 
 /// `text` with every character escaped that could steer a terminal, or make a reader see another text: control
 /// characters, line and paragraph separators, and the invisible characters of Unicode's bidirectional algorithm and
@@ -25,6 +29,79 @@ pub(super) fn printable_lines(text: &str) -> Cow<'_, str> {
         return printable(text);
     }
     Cow::Owned(text.split('\n').map(printable).collect::<Vec<_>>().join("\n"))
+}
+
+/// Whether a text has characters that [`printable`] escapes.
+pub(super) fn has_hidden(text: &str) -> bool {
+    text.contains(is_hidden)
+}
+
+/// Whether a text has characters that [`printable`] escapes, besides line feeds and tabs.
+pub(super) fn has_hidden_in_lines(text: &str) -> bool {
+    text.contains(|c| is_hidden(c) && !matches!(c, '\n' | '\t'))
+}
+
+/// JSON on its way to a writer, in which each character that [`printable`] escapes is an escape of JSON: its reader gets the same
+/// value. Outside of strings, JSON has none but white space.
+pub(super) struct PrintableJson<'w> {
+    out: &'w mut dyn Write,
+    /// The bytes of a character whose end is not written yet.
+    cut: Vec<u8>,
+}
+
+impl<'w> PrintableJson<'w> {
+    pub(super) fn new(out: &'w mut dyn Write) -> Self {
+        Self { out, cut: Vec::new() }
+    }
+
+    fn write_text(&mut self, text: &str) -> io::Result<()> {
+        // White space between tokens stays, and a string has no other control characters of ASCII than DEL.
+        let is_escaped = |c: char| (c == '\u{7f}' || !c.is_ascii()) && is_hidden(c);
+        let mut rest = text;
+        while let Some(at) = rest.find(is_escaped) {
+            self.out.write_all(&rest.as_bytes()[..at])?;
+            let mut after = rest[at..].chars();
+            if let Some(c) = after.next() {
+                let mut escape = String::new();
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    // Writing to a string does not fail.
+                    let _ = write!(escape, "\\u{unit:04x}");
+                }
+                self.out.write_all(escape.as_bytes())?;
+            }
+            rest = after.as_str();
+        }
+        self.out.write_all(rest.as_bytes())
+    }
+}
+
+impl Write for PrintableJson<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.cut.is_empty() && bytes.iter().all(|byte| *byte < 0x7f) {
+            self.out.write_all(bytes)?;
+            return Ok(bytes.len());
+        }
+        let mut all = std::mem::take(&mut self.cut);
+        all.extend_from_slice(bytes);
+        let (text, rest) = match std::str::from_utf8(&all) {
+            Ok(text) => (text, &[][..]),
+            Err(error) => {
+                let (valid, rest) = all.split_at(error.valid_up_to());
+                (std::str::from_utf8(valid).unwrap_or_default(), rest)
+            }
+        };
+        self.write_text(text)?;
+        self.cut = rest.to_vec();
+        // No character has more bytes: what cannot be one is written as it is.
+        if self.cut.len() >= 4 {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.write_all(&std::mem::take(&mut self.cut))
+    }
 }
 
 fn is_hidden(c: char) -> bool {
@@ -94,6 +171,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn json_shows_every_character_and_keeps_the_value(text in tricky(), piece in 1_usize..9) {
+            let json = serde_json::to_string(&[&text]).unwrap();
+            let mut out = Vec::new();
+            let mut shown = PrintableJson::new(&mut out);
+            json.as_bytes().chunks(piece).for_each(|piece| shown.write_all(piece).unwrap());
+            shown.flush().unwrap();
+            let out = String::from_utf8(out).unwrap();
+            assert_shown(&out);
+            prop_assert_eq!(serde_json::from_str::<Vec<String>>(&out).unwrap(), vec![text]);
+        }
+
         #[test]
         fn nothing_hidden_is_left_and_nothing_else_changes(text in tricky()) {
             let shown = printable(&text);

@@ -13,6 +13,9 @@ const PHRASE: usize = 16;
 /// The width to which columns shrink before they are all equal.
 const LEAST: usize = 8;
 
+/// The widest column to which others are padded: one long text must not lengthen every row.
+const MOST_PADDED: usize = 512;
+
 /// The widths of a table's columns.
 #[derive(Debug)]
 pub(super) struct ColumnLayout {
@@ -59,7 +62,8 @@ impl ColumnLayout {
                         write!(out, "{style}{text}{style:#}")?;
                     }
                     if i < filled {
-                        write!(out, "{:pad$}", "", pad = self.widths[i].saturating_sub(columns(text)) + GAP)?;
+                        let width = self.widths[i].min(MOST_PADDED);
+                        write!(out, "{:pad$}", "", pad = width.saturating_sub(columns(text)) + GAP)?;
                     }
                 }
             }

@@ -1,7 +1,10 @@
 //! The files that arguments name: directories replaced by the files in them, and standard input.
 
 use std::{
-    collections::hash_map::{Entry, HashMap},
+    collections::{
+        HashSet,
+        hash_map::{Entry, HashMap},
+    },
     ffi::OsStr,
     fs::File,
     io::{self, IsTerminal, Read},
@@ -49,6 +52,7 @@ impl ExpandedPaths {
     /// Leaves each file once, however many of the arguments have it: no object replaces itself. Of `./web.yaml`, which a
     /// directory has, and the argument `web.yaml`, the argument stays, because it says that the file is meant.
     fn drop_repeated(&mut self, paths: &[PathBuf]) {
+        let named = named_paths(paths);
         let mut places: HashMap<PathBuf, usize, HashSeed> = HashMap::default();
         let mut files: Vec<PathBuf> = Vec::with_capacity(self.files.len());
         for file in std::mem::take(&mut self.files) {
@@ -58,7 +62,7 @@ impl ExpandedPaths {
                     place.insert(files.len());
                     files.push(file);
                 }
-                Entry::Occupied(place) if paths.contains(&file) => files[*place.get()] = file,
+                Entry::Occupied(place) if named.contains(file.as_path()) => files[*place.get()] = file,
                 Entry::Occupied(_) => {}
             }
         }
@@ -89,10 +93,16 @@ impl ExpandedPaths {
     }
 }
 
+/// What the arguments name: a shell makes a hundred thousand of a pattern.
+pub(super) fn named_paths(paths: &[PathBuf]) -> HashSet<&Path, HashSeed> {
+    paths.iter().map(PathBuf::as_path).collect()
+}
+
 /// The files that the arguments name. Warns of what directories have that cannot be read as a file.
 pub(super) fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let ExpandedPaths { mut files, special } = ExpandedPaths::of(paths)?;
-    files.retain(|file| has_known_extension(file) || paths.contains(file));
+    let named = named_paths(paths);
+    files.retain(|file| has_known_extension(file) || named.contains(file.as_path()));
     for path in special {
         messages::warning(&format!("{}: not read: {}", path.display(), Skip::SpecialFile.word()));
     }

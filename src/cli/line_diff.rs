@@ -9,6 +9,10 @@ use std::{fmt::Write, ops::Range};
 const CONTEXT: usize = 3;
 /// The most pairs of lines that are compared one by one; a larger part counts as replaced.
 const MAX_PAIRS: usize = 1 << 20;
+/// The most pairs of all parts together.
+const MAX_ALL_PAIRS: usize = 1 << 26;
+/// The most levels of parts within parts: lines can be made so that each part has one line less than the one around it.
+const MAX_DEPTH: usize = 40;
 
 /// A run of lines: the same in both texts, or of which the second text has others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +26,7 @@ struct Run {
 pub(super) fn unified(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let mut runs = Vec::new();
-    compare(&old, &new, 0..old.len(), 0..new.len(), &mut runs);
+    compare(&old, &new, 0..old.len(), 0..new.len(), &mut Room { depth: MAX_DEPTH, pairs: MAX_ALL_PAIRS }, &mut runs);
     let mut out = String::new();
     for hunk in hunks(&runs) {
         write_hunk(&mut out, &old, &new, &hunk);
@@ -30,8 +34,14 @@ pub(super) fn unified(old: &str, new: &str) -> String {
     out
 }
 
+/// What may still be compared.
+struct Room {
+    depth: usize,
+    pairs: usize,
+}
+
 /// Compares parts of two texts, and appends their runs.
-fn compare(a: &[&str], b: &[&str], old: Range<usize>, new: Range<usize>, runs: &mut Vec<Run>) {
+fn compare(a: &[&str], b: &[&str], old: Range<usize>, new: Range<usize>, room: &mut Room, runs: &mut Vec<Run>) {
     let both = || a[old.clone()].iter().zip(&b[new.clone()]);
     let head = both().take_while(|(x, y)| x == y).count();
     let left = old.len().min(new.len()) - head;
@@ -42,18 +52,21 @@ fn compare(a: &[&str], b: &[&str], old: Range<usize>, new: Range<usize>, runs: &
     if inner_old.is_empty() || inner_new.is_empty() {
         push(runs, false, inner_old, inner_new);
     } else {
-        let pairs = pairs(a, b, &inner_old, &inner_new);
+        let depth = room.depth;
+        let pairs = if room.depth == 0 { Vec::new() } else { pairs(a, b, &inner_old, &inner_new, room) };
+        room.depth = room.depth.saturating_sub(1);
         if pairs.is_empty() {
             push(runs, false, inner_old, inner_new);
         } else {
             let (mut i, mut j) = (inner_old.start, inner_new.start);
             for (x, y) in pairs {
-                compare(a, b, i..x, j..y, runs);
+                compare(a, b, i..x, j..y, room, runs);
                 push(runs, true, x..x + 1, y..y + 1);
                 (i, j) = (x + 1, y + 1);
             }
-            compare(a, b, i..inner_old.end, j..inner_new.end, runs);
+            compare(a, b, i..inner_old.end, j..inner_new.end, room, runs);
         }
+        room.depth = depth;
     }
     push(runs, true, old.end - tail..old.end, new.end - tail..new.end);
 }
@@ -70,7 +83,13 @@ fn push(runs: &mut Vec<Run>, same: bool, old: Range<usize>, new: Range<usize>) {
 }
 
 /// Equal lines of two parts in the order of both: of those that each part has once; if there are none, of all lines.
-fn pairs(a: &[&str], b: &[&str], old: &Range<usize>, new: &Range<usize>) -> Vec<(usize, usize)> {
+fn pairs(
+    a: &[&str],
+    b: &[&str],
+    old: &Range<usize>,
+    new: &Range<usize>,
+    room: &mut Room,
+) -> Vec<(usize, usize)> {
     let once_new = lines_once(b, new);
     let place_in_new = |line: &str| once_new.binary_search_by_key(&line, |(line, _)| line).ok();
     let pair = |(line, i): (&str, usize)| Some((i, once_new[place_in_new(line)?].1));
@@ -79,7 +98,14 @@ fn pairs(a: &[&str], b: &[&str], old: &Range<usize>, new: &Range<usize>) -> Vec<
     if !once.is_empty() {
         return longest_increasing(&once);
     }
-    if old.len().saturating_mul(new.len()) > MAX_PAIRS { Vec::new() } else { common(a, b, old, new) }
+    let count = old.len().saturating_mul(new.len());
+    match room.pairs.checked_sub(count).filter(|_| count <= MAX_PAIRS) {
+        None => Vec::new(),
+        Some(left) => {
+            room.pairs = left;
+            common(a, b, old, new)
+        }
+    }
 }
 
 /// The lines that a part has once, in the order of their texts, each with its place.
@@ -225,6 +251,14 @@ mod tests {
         ] {
             assert_eq!(unified(old, new), want, "{name}");
         }
+    }
+
+    /// Each part has one line once: the next one is within it.
+    #[test]
+    fn parts_within_parts_end() {
+        let text = |sign: &str| (0..5_000).fold(String::new(), |text, i| text + &format!("{}\n{sign}\n{i}\n", i + 1));
+        let (old, new) = (text("-"), text("+"));
+        assert_eq!(patched(&old, &unified(&old, &new)), new);
     }
 
     /// What `diff` makes of `old`, as `patch` does.

@@ -33,6 +33,8 @@ pub(super) fn read(
     }
 }
 
+/// Most workloads of one name that are looked at for an autoscaler.
+const MAX_ALIKE: usize = 256;
 /// How many overlays are named.
 const NAMED: usize = 3;
 
@@ -82,7 +84,7 @@ impl<'o> OverlayObjects<'o> {
                     && of_workload.is_some_and(|other| !self.overlays.has_always(other, file))
             };
             let first = workloads.partition_point(|(other, _)| *other < key);
-            let alike = workloads[first..].iter().take_while(|(other, _)| *other == key);
+            let alike = workloads[first..].iter().take_while(|(other, _)| *other == key).take(MAX_ALIKE);
             if alike.map(|(_, place)| place).any(is_partial) {
                 autoscaler.is_of_overlay = true;
                 marked.push(autoscaler.name.to_string());

@@ -1,6 +1,9 @@
 //! Which Services a run looks at: names, namespace and labels, as `kubectl` takes them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use anyhow::bail;
 use clap::Args;
@@ -141,21 +144,30 @@ impl ServiceChoice {
             }
             return Ok(());
         }
+        let names: BTreeSet<&str> = index.entries().iter().map(|e| e.name.as_str()).collect();
+        let is_known = |service: &ServiceName| match &service.namespace {
+            Some(namespace) => index.get(namespace, &service.name).is_some(),
+            None => names.contains(service.name.as_str()),
+        };
         for service in &self.names {
-            self.find(service, index)?;
+            self.find(service, index, is_known(service))?;
         }
-        index.retain(|e| self.names.iter().any(|service| service.is(e.namespace, e.name)));
+        let wanted: BTreeSet<(&str, Option<&str>)> =
+            self.names.iter().map(|service| (service.name.as_str(), service.namespace.as_deref())).collect();
+        index.retain(|e| {
+            [None, Some(e.namespace.as_str())].iter().any(|namespace| wanted.contains(&(e.name.as_str(), *namespace)))
+        });
         Ok(())
     }
 
     /// Fails if there is no such Service, or if it cannot be read.
-    fn find(&self, service: &ServiceName, index: &Index<'_>) -> anyhow::Result<()> {
+    fn find(&self, service: &ServiceName, index: &Index<'_>, is_known: bool) -> anyhow::Result<()> {
         let typed = &service.typed;
         if let Some((namespace, name)) = index.unreadable().find(|(namespace, name)| service.is(namespace, name)) {
             let why = index.why_unreadable(namespace, name).next().map(|p| p.message.as_str()).unwrap_or_default();
             bail!("an object of Service {typed} cannot be read: {why}");
         }
-        if index.entries().iter().any(|e| service.is(e.namespace, e.name)) {
+        if is_known {
             return Ok(());
         }
         let place = self.place().map(|place| format!(" in {place}")).unwrap_or_default();

@@ -2,17 +2,28 @@
 
 use crate::engine::enumeration::any_of;
 
+/// The longest text that is compared letter by letter.
+const MAX_COMPARED: usize = 512;
+
 /// The candidate that is most like what was typed, if one is: a few letters differ, or one contains the other as a word. `name`
 /// gives the text to compare.
 pub(super) fn nearest<T>(typed: &str, candidates: impl IntoIterator<Item = T>, name: impl Fn(&T) -> &str) -> Option<T> {
+    let letters = typed.chars().count();
     // A fourth of the letters, and always one.
-    let few = 1 + typed.chars().count() / 4;
+    let few = 1 + letters / 4;
     let like = |candidate: &T| {
         let name = name(candidate);
-        let distance = strsim::osa_distance(typed, name);
-        let alike = distance <= few && distance < typed.chars().count();
-        let contained = has_word(name, typed) || has_word(typed, name);
-        (!typed.is_empty() && !name.is_empty() && (alike || contained)).then_some(distance)
+        if typed.is_empty() || name.is_empty() {
+            return None;
+        }
+        let longer = letters.abs_diff(name.chars().count());
+        if has_word(name, typed) || has_word(typed, name) {
+            return Some(longer);
+        }
+        // Each letter of one is compared with each of the other.
+        let is_compared = longer <= few && letters <= MAX_COMPARED;
+        let distance = is_compared.then(|| strsim::osa_distance(typed, name))?;
+        (distance <= few && distance < letters).then_some(distance)
     };
     candidates
         .into_iter()

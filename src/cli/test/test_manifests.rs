@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::{
     cli::{
         directory_input::add_manifests,
-        input_paths::ExpandedPaths,
+        input_paths::{ExpandedPaths, named_paths},
         input_texts::InputFile,
         manifest_texts::{ManifestTexts, Manifests, SkippedFile},
         messages,
@@ -37,7 +37,8 @@ impl TestTexts {
     /// Reads files and directories.
     pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
         let ExpandedPaths { files, special } = ExpandedPaths::of(paths)?;
-        let (named, found) = files.into_iter().partition(|path| paths.contains(path));
+        let by_name = named_paths(paths);
+        let (named, found) = files.into_iter().partition(|path: &PathBuf| by_name.contains(path.as_path()));
         Ok(Self {
             found: ManifestTexts::of(ExpandedPaths { files: found, special }, |_| false)?,
             named: ManifestTexts::of(ExpandedPaths { files: named, special: Vec::new() }, |_| true)?,

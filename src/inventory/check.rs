@@ -1,6 +1,6 @@
 //! Checks for names and numbers that an API server would refuse. The engine uses them as they are; a finding reports them.
 
-use std::fmt;
+use std::{cell::LazyCell, fmt};
 
 use serde::{Deserialize, de::IgnoredAny};
 
@@ -151,8 +151,10 @@ impl NameAndPortCheck<'_> {
     }
 
     fn container_ports(&mut self, pod: &Pod, text: &str) {
+        // The text is read for the first finding.
+        let places = LazyCell::new(|| PortPlaces::of(text).unwrap_or_default());
         for (i, port) in pod.ports.iter().enumerate() {
-            let place = || container_port(text, i).unwrap_or_else(|| "/spec/containers".to_owned());
+            let place = || places.place(i).unwrap_or_else(|| "/spec/containers".to_owned());
             self.port(i64::from(port.number), || place() + "/containerPort");
             // A port without a name is never looked up, so that its protocol does not matter.
             if !port.name.is_empty() {
@@ -172,46 +174,57 @@ impl NameAndPortCheck<'_> {
     }
 }
 
-/// The pointer to the `n`th port of a pod: the model has the ports of all containers in one list.
-fn container_port(text: &str, n: usize) -> Option<String> {
-    #[derive(Deserialize)]
-    struct PodPorts<'a> {
-        #[serde(borrow)]
-        spec: Containers<'a>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Containers<'a> {
-        #[serde(borrow)]
-        containers: Option<Vec<Container<'a>>>,
-        #[serde(borrow)]
-        init_containers: Option<Vec<Container<'a>>>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Container<'a> {
-        #[serde(borrow)]
-        restart_policy: Option<std::borrow::Cow<'a, str>>,
-        // The elements take no memory, however many there are.
-        ports: Option<Vec<IgnoredAny>>,
-    }
-    let PodPorts { spec } = serde_json::from_str(text).ok()?;
-    let all = |list: &str, of: Option<Vec<Container<'_>>>, sidecars: bool| -> Vec<(String, usize)> {
-        let place = |(i, c): (usize, Container<'_>)| {
-            let looked_up = !sidecars || c.restart_policy.as_deref() == Some("Always");
-            (format!("/spec/{list}/{i}/ports"), c.ports.filter(|_| looked_up).map_or(0, |p| p.len()))
-        };
-        of.into_iter().flatten().enumerate().map(place).collect()
-    };
-    let mut left = n;
-    let lists = [all("containers", spec.containers, false), all("initContainers", spec.init_containers, true)];
-    for (place, ports) in lists.into_iter().flatten() {
-        if left < ports {
-            return Some(format!("{place}/{left}"));
+/// The containers of a pod with their ports: the model has the ports of all containers in one list.
+#[derive(Default)]
+struct PortPlaces {
+    /// The number of ports up to the end of a container, with the list that has it, and its place there.
+    ends: Vec<(usize, &'static str, usize)>,
+}
+
+impl PortPlaces {
+    fn of(text: &str) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct PodPorts<'a> {
+            #[serde(borrow)]
+            spec: Containers<'a>,
         }
-        left -= ports;
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Containers<'a> {
+            #[serde(borrow)]
+            containers: Option<Vec<Container<'a>>>,
+            #[serde(borrow)]
+            init_containers: Option<Vec<Container<'a>>>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Container<'a> {
+            #[serde(borrow)]
+            restart_policy: Option<std::borrow::Cow<'a, str>>,
+            // The elements take no memory, however many there are.
+            ports: Option<Vec<IgnoredAny>>,
+        }
+        let PodPorts { spec } = serde_json::from_str(text).ok()?;
+        let (mut ends, mut end) = (Vec::new(), 0);
+        for (list, of, sidecars) in
+            [("containers", spec.containers, false), ("initContainers", spec.init_containers, true)]
+        {
+            for (i, container) in of.into_iter().flatten().enumerate() {
+                let looked_up = !sidecars || container.restart_policy.as_deref() == Some("Always");
+                end += container.ports.filter(|_| looked_up).map_or(0, |ports| ports.len());
+                ends.push((end, list, i));
+            }
+        }
+        Some(Self { ends })
     }
-    None
+
+    /// The pointer to the `n`th port.
+    fn place(&self, n: usize) -> Option<String> {
+        let at = self.ends.partition_point(|(end, ..)| *end <= n);
+        let (_, list, container) = self.ends.get(at)?;
+        let before = at.checked_sub(1).map_or(0, |before| self.ends[before].0);
+        Some(format!("/spec/{list}/{container}/ports/{}", n - before))
+    }
 }
 
 /// A name of megabytes must not be repeated in every finding.

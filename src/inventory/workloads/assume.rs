@@ -2,7 +2,8 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, VecDeque},
+    rc::Rc,
 };
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
     nodes::{Placement, assumed_nodes},
     pods::{AssumedPod, Place, PodMaker},
     replicas::{NoPods, PodNumber},
-    scheduling::{NodeKnowledge, PlacedBy},
+    scheduling::{NodeKnowledge, PlacedBy, Scheduling},
     selecting_services::SelectingServices,
     workload::{Workload, WorkloadController},
 };
@@ -23,6 +24,12 @@ pub const MAX_PODS: usize = 100_000;
 /// Most assumed pods that Services may have to choose from, counted for each Service: a few lines of a file can ask for
 /// thousands of pods, and for thousands of Services that all select them.
 const MAX_CANDIDATES: usize = 2_000_000;
+
+/// Most labels of assumed pods: each pod has a copy of those of its template.
+const MAX_LABELS: usize = 1 << 22;
+
+/// Most comparisons of what workloads ask of their nodes with what nodes have.
+const MAX_NODE_CHECKS: usize = 1 << 27;
 
 /// The objects of an input that decide about assumed pods.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +139,7 @@ fn outcomes_on(
         [] => Placement::new(assumed_nodes, NodeKnowledge::Assumed),
         nodes => Placement::new(nodes, NodeKnowledge::Complete),
     };
-    let mut room = PodRoom::new(known);
+    let (mut room, mut fitting) = (PodRoom::new(known), FittingNodes::new(&placement));
     let outcome = |place: usize| {
         let workload = &known.workloads[place];
         if given.replaces(workload) {
@@ -144,7 +151,7 @@ fn outcomes_on(
         let end = autoscalers.partition_point(|a| target_key(a) <= own_key(workload));
         let autoscaler = autoscalers[..end].last().copied().filter(|a| a.scales(workload));
         let number = workload.pod_number(autoscaler, known.due);
-        (place, pods_of(workload, number, &placement, &mut room, &mut make))
+        (place, pods_of(workload, number, &mut fitting, &mut room, &mut make))
     };
     distinct(known.workloads).into_iter().map(outcome).collect()
 }
@@ -154,21 +161,56 @@ struct PodRoom<'a> {
     pods: usize,
     /// The same, where a pod counts for each Service that may select it.
     candidates: usize,
+    labels: usize,
     services: SelectingServices<'a>,
 }
 
 impl<'a> PodRoom<'a> {
     fn new(known: &KnownObjects<'a>) -> Self {
         let services = SelectingServices::new(known.services, known.workloads);
-        Self { pods: known.max_pods.min(MAX_PODS), candidates: MAX_CANDIDATES, services }
+        Self { pods: known.max_pods.min(MAX_PODS), candidates: MAX_CANDIDATES, labels: MAX_LABELS, services }
     }
 
     /// Takes the room for a number of pods of a workload, if there is so much.
     fn take(&mut self, workload: &'a Workload, pods: usize) -> Option<()> {
         let candidates = pods.checked_mul(self.services.of(workload))?;
-        let left = (self.pods.checked_sub(pods)?, self.candidates.checked_sub(candidates)?);
-        (self.pods, self.candidates) = left;
+        let labels = pods.checked_mul(workload.template.labels.len())?;
+        let left =
+            (self.pods.checked_sub(pods)?, self.candidates.checked_sub(candidates)?, self.labels.checked_sub(labels)?);
+        (self.pods, self.candidates, self.labels) = left;
         Some(())
+    }
+}
+
+/// The nodes that fit each of the workloads. Many ask for the same, and any number of them may ask something of any number of
+/// nodes.
+struct FittingNodes<'p, 'a> {
+    placement: &'p Placement<'a>,
+    /// The last answers.
+    known: VecDeque<(&'a Scheduling, PlacedBy, Rc<[&'a Node]>)>,
+    /// The checks that are left.
+    checks: usize,
+}
+
+impl<'p, 'a> FittingNodes<'p, 'a> {
+    /// How many answers are kept.
+    const KEPT: usize = 8;
+
+    fn new(placement: &'p Placement<'a>) -> Self {
+        Self { placement, known: VecDeque::new(), checks: MAX_NODE_CHECKS }
+    }
+
+    /// The nodes that fit; `None` if too many were compared before.
+    fn of(&mut self, scheduling: &'a Scheduling, placed_by: PlacedBy) -> Option<Rc<[&'a Node]>> {
+        let is_same = |(other, by, _): &&(&Scheduling, PlacedBy, _)| *by == placed_by && *other == scheduling;
+        if let Some((.., nodes)) = self.known.iter().find(is_same) {
+            return Some(nodes.clone());
+        }
+        self.checks = self.checks.checked_sub(self.placement.checks(scheduling))?;
+        let nodes: Rc<[&Node]> = self.placement.fitting(scheduling, placed_by).into();
+        self.known.truncate(Self::KEPT - 1);
+        self.known.push_front((scheduling, placed_by, nodes.clone()));
+        Some(nodes)
     }
 }
 
@@ -176,7 +218,7 @@ impl<'a> PodRoom<'a> {
 fn pods_of<'a>(
     workload: &'a Workload,
     number: PodNumber,
-    placement: &Placement<'_>,
+    fitting: &mut FittingNodes<'_, 'a>,
     room: &mut PodRoom<'a>,
     make: &mut impl FnMut(&Workload, &mut Places<'_>),
 ) -> WorkloadPods {
@@ -187,18 +229,22 @@ fn pods_of<'a>(
     } else {
         PlacedBy::Scheduler
     };
-    let fitting = placement.fitting(scheduling, placed_by);
+    if let PodNumber::None(why) = number {
+        return WorkloadPods::None(why);
+    }
+    let fitting = fitting.of(scheduling, placed_by);
+    let count = fitting.as_ref().map_or(0, |nodes| nodes.len());
     let number = match number {
-        PodNumber::None(why) => return WorkloadPods::None(why),
         PodNumber::Some(number) => number,
-        PodNumber::EachNode => u32::try_from(fitting.len()).unwrap_or(u32::MAX),
+        _ => u32::try_from(count).unwrap_or(u32::MAX),
     };
+    let Some(fitting) = fitting else { return WorkloadPods::TooMany(number) };
     let count = usize::try_from(number).unwrap_or(usize::MAX);
     if room.take(workload, count).is_none() {
         return WorkloadPods::TooMany(number);
     }
     let is_named = !is_daemon && !scheduling.node_name.is_empty();
-    let place = |i: usize| match fitting.as_slice() {
+    let place = |i: usize| match &*fitting {
         _ if !scheduling.gates.is_empty() => Place::Unscheduled,
         [] if is_named => Place::Named(&scheduling.node_name),
         [] => Place::Unscheduled,

@@ -31,6 +31,8 @@ pub(super) fn assumed_nodes(zones: &[Text]) -> Vec<Node> {
 pub(super) struct Placement<'a> {
     /// In the order in which the pods of a workload are spread over them: neighbours are in different zones.
     nodes: Vec<&'a Node>,
+    /// How many taints they have together.
+    taints: usize,
     known: NodeKnowledge,
 }
 
@@ -44,7 +46,14 @@ impl<'a> Placement<'a> {
             of_zones.flat_map(|of_zone| of_zone.iter().copied().enumerate()).collect();
         // Stable: nodes of one rank stay in the order of their zones.
         ranked.sort_by_key(|(rank, _)| *rank);
-        Self { nodes: ranked.into_iter().map(|(_, node)| node).collect(), known }
+        let nodes: Vec<&Node> = ranked.into_iter().map(|(_, node)| node).collect();
+        Self { taints: nodes.iter().map(|node| node.taints.len()).sum(), nodes, known }
+    }
+
+    /// How many comparisons it takes, at most, to find the nodes that a pod may run on.
+    pub(super) fn checks(&self, scheduling: &Scheduling) -> usize {
+        let of_node = self.nodes.len().saturating_mul(scheduling.requirements());
+        of_node.saturating_add(self.taints.saturating_mul(1 + scheduling.tolerations.len()))
     }
 
     /// The nodes that a pod may run on.

@@ -109,6 +109,14 @@ impl Scheduling {
         self.selects(node, known) && self.tolerates(node, placed_by)
     }
 
+    /// How many requirements a node is compared with, at most.
+    pub(super) fn requirements(&self) -> usize {
+        let values = |r: &LabelRequirement| 1 + r.values.len();
+        let of_term = |term: &NodeTerm| term.match_expressions.iter().chain(&term.match_fields).map(values).sum::<usize>();
+        let required: usize = self.required.iter().flatten().map(of_term).sum();
+        1 + self.node_selector.len() + required + self.tolerations.len()
+    }
+
     fn selects(&self, node: &Node, known: NodeKnowledge) -> bool {
         let is_open = |key: &Text| known == NodeKnowledge::Assumed && !node.labels.contains_key(key);
         let selected = |(key, value): (&Text, &Text)| is_open(key) || node.labels.get(key) == Some(value);

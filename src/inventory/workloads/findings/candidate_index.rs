@@ -60,18 +60,14 @@ impl<'a> CandidateIndex<'a> {
         }
     }
 
-    /// The places in `range` of all candidates that `selector` may select, and of some that it does not, in order.
-    pub(super) fn places(&self, selector: &Labels, range: Range<usize>) -> Vec<usize> {
+    /// The places in `range` of all candidates that `selector` may select, and of some that it does not.
+    pub(super) fn places<'s>(&'s self, selector: &'s Labels, range: Range<usize>) -> CandidatePlaces<'s> {
         let lists = selector.iter().filter_map(|(key, value)| self.of_label(key, value));
         let in_range = lists.map(|lists| lists.map(|list| within(list, &range)));
-        let Some(rarest) = in_range.min_by_key(|[labelled, sets]| labelled.len() + sets.len()) else {
-            return range.collect();
-        };
-        let mut places: Vec<usize> =
-            rarest.into_iter().chain([within(&self.open, &range)]).flatten().copied().collect();
-        places.sort_unstable();
-        places.dedup();
-        places
+        match in_range.min_by_key(|[labelled, sets]| labelled.len() + sets.len()) {
+            Some([labelled, sets]) => CandidatePlaces::Some([labelled, sets, within(&self.open, &range)]),
+            None => CandidatePlaces::All(range),
+        }
     }
 
     /// The candidates that may have a label; `None` if that cannot be said.
@@ -84,6 +80,45 @@ impl<'a> CandidateIndex<'a> {
             }
             _ if may_be_added(key) => None,
             _ => Some([listed(), &[]]),
+        }
+    }
+}
+
+/// Places of candidates, which are not put together before it is known how many they are.
+#[derive(Debug)]
+pub(super) enum CandidatePlaces<'i> {
+    All(Range<usize>),
+    /// Sorted lists, which may have some places in common.
+    Some([&'i [usize]; 3]),
+}
+
+impl CandidatePlaces<'_> {
+    /// How many there are, at most.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::All(range) => range.len(),
+            Self::Some(lists) => lists.iter().map(|list| list.len()).sum(),
+        }
+    }
+
+    /// The places in order.
+    pub(super) fn in_order(self) -> Vec<usize> {
+        match self {
+            Self::All(range) => range.collect(),
+            Self::Some(lists) => {
+                let mut places: Vec<usize> = lists.into_iter().flatten().copied().collect();
+                places.sort_unstable();
+                places.dedup();
+                places
+            }
+        }
+    }
+
+    /// The first places of each list, in order.
+    pub(super) fn first(self, most: usize) -> Vec<usize> {
+        match self {
+            Self::All(range) => range.take(most).collect(),
+            Self::Some(lists) => Self::Some(lists.map(|list| &list[..list.len().min(most)])).in_order(),
         }
     }
 }

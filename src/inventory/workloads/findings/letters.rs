@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 /// The longest text that is compared letter by letter.
-const LONGEST: usize = 320;
+pub(super) const LONGEST: usize = 320;
 
 /// How many letters to insert, remove or replace to make one text of the other. Texts that are longer than labels are
 /// not compared.

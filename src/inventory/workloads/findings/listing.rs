@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::Service;
+use crate::model::{Service, json::message::shortened};
 
 /// How many are named.
 const SHOWN: usize = 5;
@@ -15,7 +15,7 @@ pub(super) fn list<T: AsRef<str> + Ord>(texts: impl Iterator<Item = T>) -> Strin
     let mut all = BTreeSet::new();
     for text in texts.filter(|text| !text.as_ref().is_empty()) {
         if !all.contains(&text) {
-            first.extend((all.len() < SHOWN).then(|| text.as_ref().to_owned()));
+            first.extend((all.len() < SHOWN).then(|| shortened(text.as_ref()).into_owned()));
             all.insert(text);
         }
     }

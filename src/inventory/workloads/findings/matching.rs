@@ -5,7 +5,7 @@ use crate::{
         identity::is_opaque,
         workload::{Workload, WorkloadController},
     },
-    model::{Labels, Pod, Resource, Text},
+    model::{Labels, Pod, Resource, Text, json::message::shortened},
 };
 
 /// The label that says which pod of a StatefulSet it is.
@@ -83,7 +83,7 @@ impl Workload {
 
 /// Kind and name of a workload.
 pub(super) fn workload_name(workload: &Workload) -> String {
-    format!("{} {}", workload.kind, workload.name)
+    format!("{} {}", shortened(&workload.kind), shortened(&workload.name))
 }
 
 /// What a selector is compared with: a workload, or a pod that no workload makes.

@@ -37,8 +37,8 @@ use self::{
     candidate_index::CandidateIndex,
     listing::{ServiceNames, list},
     manifests::Manifests,
-    scale_targets::{ByName, ScaleTargets},
-    scaling_metrics::check_metrics,
+    scale_targets::{ByOwner, ScaleTargets},
+    scaling_metrics::MetricChecks,
     selection::{Comparisons, MAX_COMPARISONS},
     service_checks::{CheckedServices, ServiceChecks},
     unmatched::Namespaces,
@@ -53,7 +53,7 @@ use super::{
     replicas::NoPods,
     template::LostProbe,
     unread::UnreadObjects,
-    workload::{Workload, WorkloadController},
+    workload::{Workload, WorkloadController, api_group},
 };
 use crate::{
     engine::reason::{Finding, Reason, Severity},
@@ -111,16 +111,16 @@ fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Fin
         manifests.index(&mut index);
     }
     let namespaces = Namespaces { all: &all, index: &index, assumed: objects.assumed_namespace };
-    let mut workloads_by_name = ByName::default();
+    let mut elsewhere = ByOwner::default();
     for (place, _) in objects.outcomes.iter().filter(|_| !objects.autoscalers.is_empty()) {
         let workload = &objects.workloads[*place];
-        workloads_by_name.entry(&workload.name).or_default().push(workload);
+        elsewhere.entry((&workload.name, &workload.kind, api_group(&workload.api_version))).or_insert(workload);
     }
-    let mut comparisons = Comparisons::new(comparisons);
+    let comparisons = Comparisons::new(comparisons);
     let mut findings = Vec::new();
     for (namespace, manifests) in &all {
         let mut services = ServiceChecks::new(namespace, manifests, &namespaces);
-        services.check(&mut comparisons);
+        services.check(&comparisons);
         let CheckedServices { findings: of_services, backed, selected } = services.finish();
         findings.extend(of_services);
         for ((workload, outcome), backed) in manifests.workloads.iter().zip(&backed) {
@@ -131,23 +131,29 @@ fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Fin
             findings.extend(check_rollout(workload, outcome, &backed.alone));
             findings.extend(check_readiness(workload, &backed.waiting));
         }
-        findings.extend(manifests.check_autoscalers(&namespaces, &workloads_by_name));
+        findings.extend(manifests.check_autoscalers(&namespaces, &elsewhere, &comparisons));
     }
     findings
 }
 
 impl<'a> Manifests<'a> {
     /// The findings about the autoscalers of the namespace.
-    fn check_autoscalers(&self, namespaces: &Namespaces<'_, 'a>, by_name: &ByName<'a>) -> Vec<Finding> {
+    fn check_autoscalers(
+        &self,
+        namespaces: &Namespaces<'_, 'a>,
+        elsewhere: &ByOwner<'a>,
+        comparisons: &Comparisons,
+    ) -> Vec<Finding> {
         if self.autoscalers.is_empty() {
             return Vec::new();
         }
-        let targets = ScaleTargets::new(self, namespaces, by_name);
+        let targets = ScaleTargets::new(self, namespaces, elsewhere, comparisons);
+        let mut metrics = MetricChecks::default();
         let mut findings = Vec::new();
         for autoscaler in &self.autoscalers {
             findings.extend(targets.check(autoscaler));
             let workload = targets.of(autoscaler);
-            findings.extend(workload.map(|w| check_metrics(autoscaler, w)).unwrap_or_default());
+            findings.extend(workload.map(|w| metrics.check(autoscaler, w)).unwrap_or_default());
         }
         findings.extend(self.check_several_autoscalers());
         findings

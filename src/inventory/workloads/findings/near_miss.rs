@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::{
     letters::{letters, letters_below, may_be_mistyped},
     matching::{Candidate, may_be_added},
+    selection::{Comparisons, NotCompared},
 };
 use crate::{
     engine::{
@@ -47,17 +48,35 @@ impl<'a> NearbyCandidates<'a> {
     }
 
     /// The candidate that comes closest to `selector`.
-    pub(super) fn nearest(&self, selector: &'a Labels) -> Option<NearMiss<'a>> {
-        NearMiss::find(selector, self.candidates(selector))
+    pub(super) fn nearest(
+        &self,
+        selector: &'a Labels,
+        comparisons: &Comparisons,
+    ) -> Result<Option<NearMiss<'a>>, NotCompared> {
+        Ok(NearMiss::find(selector, self.candidates(selector, comparisons)?))
     }
 
     /// The candidate that comes closest to `selector`, but cannot have all of its labels.
-    pub(super) fn nearest_that_differs(&self, selector: &'a Labels) -> Option<NearMiss<'a>> {
-        NearMiss::find(selector, self.candidates(selector).filter(|candidate| !candidate.is_selected_by(selector)))
+    pub(super) fn nearest_that_differs(
+        &self,
+        selector: &'a Labels,
+        comparisons: &Comparisons,
+    ) -> Result<Option<NearMiss<'a>>, NotCompared> {
+        let candidates = self.candidates(selector, comparisons)?;
+        Ok(NearMiss::find(selector, candidates.filter(|candidate| !candidate.is_selected_by(selector))))
     }
 
-    fn candidates(&self, selector: &Labels) -> impl Iterator<Item = Candidate<'a>> {
-        self.close(selector).into_iter().map(|place| self.all[place])
+    fn candidates(
+        &self,
+        selector: &Labels,
+        comparisons: &Comparisons,
+    ) -> Result<impl Iterator<Item = Candidate<'a>>, NotCompared> {
+        let close = self.close(selector);
+        comparisons.take_selector(selector, close.len())?;
+        for (key, value) in selector.iter() {
+            comparisons.take_letters(key.len().max(value.len()), close.len())?;
+        }
+        Ok(close.into_iter().map(|place| self.all[place]))
     }
 
     /// The places of the candidates that may be meant: all if they are few; otherwise some that have a label, or a value,
@@ -84,7 +103,7 @@ pub(super) struct NearMiss<'a> {
     pub(super) candidate: Candidate<'a>,
     /// How many labels of the selector its pods have.
     same: usize,
-    /// The labels of the selector that its pods do not have.
+    /// The labels of the selector that its pods do not have, in their order.
     differing: Vec<(&'a Text, &'a Text)>,
     /// How many of them its pods are not known to have: these, and those that a custom resource may add.
     unknown: usize,
@@ -155,7 +174,7 @@ impl<'a> NearMiss<'a> {
         let is_wider = |other: &Labels| {
             other.len() <= self.same
                 && self.candidate.is_selected_by(other)
-                && other.iter().all(|(key, _)| !self.differing.iter().any(|(k, _)| *k == key))
+                && other.iter().all(|(key, _)| self.differing.binary_search_by_key(&key, |(differing, _)| *differing).is_err())
         };
         self.same > 0
             && self.differing.iter().all(is_new)
@@ -185,5 +204,9 @@ impl<'a> NearMiss<'a> {
 
 /// The key under which the labels have `value`, if it is `key` but for a letter or two.
 fn almost_key<'a>(labels: &'a Labels, key: &str, value: &Text) -> Option<&'a Text> {
+    // Each label of a selector may be compared with each of a template.
+    if labels.len() > MAX_LABELS {
+        return None;
+    }
     labels.iter().find(|(k, v)| *v == value && may_be_mistyped(key, k)).map(|(k, _)| k)
 }

@@ -9,15 +9,20 @@ use super::{
     letters::may_be_mistyped, listing::list, manifests::WorkloadOutcome, matching::workload_name, selection::Selection,
 };
 use crate::{
-    engine::reason::{Finding, Reason, Severity},
+    engine::{
+        phrase::counted,
+        reason::{Finding, Reason, Severity},
+    },
     inventory::workloads::{assume::WorkloadPods, workload::Workload},
-    model::{ContainerPort, HashSeed, Service, TargetPort, Text, protocol_or_tcp},
+    model::{ContainerPort, HashSeed, Service, TargetPort, Text, json::message::shortened, protocol_or_tcp},
 };
 
 /// How many workloads are named that lack a port, each with the names that it has.
 const NAMED: usize = 20;
 /// How many names of ports are compared with one that is missing.
 const COMPARED: usize = 100;
+/// Most ports of a Service about which something is found that are reported one by one.
+const LISTED: usize = 100;
 
 /// What is wrong with a port of a Service.
 #[derive(Clone, Debug)]
@@ -43,6 +48,9 @@ pub(super) struct SelectedPorts<'a> {
     of_pods: BTreeSet<(&'a str, &'a str)>,
     /// The numbers of workloads and pods, sorted.
     numbers: Vec<(i32, &'a str)>,
+    /// The names and the numbers of the ports of init containers, with their protocols.
+    init_names: BTreeSet<(&'a str, &'a str)>,
+    init_numbers: BTreeSet<(i32, &'a str)>,
     /// The names of the workloads.
     workload_names: String,
     port_names: String,
@@ -77,7 +85,10 @@ impl<'a> SelectedPorts<'a> {
             ports().chain(of_pods()).map(|p| (p.number, protocol_or_tcp(&p.protocol))).collect();
         numbers.sort_unstable();
         numbers.dedup();
+        let of_init = || workloads.iter().flat_map(|(w, _)| w.template.init_ports.iter());
         Self {
+            init_names: of_init().map(|p| (p.name.as_str(), protocol_or_tcp(&p.protocol))).collect(),
+            init_numbers: of_init().map(|p| (p.number, protocol_or_tcp(&p.protocol))).collect(),
             by_name,
             of_pods: of_pods().map(|p| (p.name.as_str(), protocol_or_tcp(&p.protocol))).collect(),
             numbers,
@@ -97,7 +108,12 @@ impl<'a> SelectedPorts<'a> {
         if self.workloads.is_empty() {
             return;
         }
+        let mut faulty = 0;
         for (i, port) in service.ports.iter().enumerate() {
+            if faulty == LISTED {
+                findings.push(not_compared(service, i));
+                return;
+            }
             let target = match &port.target_port {
                 // An API server refuses a number in quotes, which is reported.
                 TargetPort::Name(name) if is_number(name) => continue,
@@ -110,7 +126,9 @@ impl<'a> SelectedPorts<'a> {
                 let found = self.faults(key);
                 self.found.insert(key, found);
             }
-            findings.extend(self.found.get(&key).into_iter().flatten().map(|fault| Finding {
+            let faults = self.found.get(&key).map(Vec::as_slice).unwrap_or_default();
+            faulty += usize::from(!faults.is_empty());
+            findings.extend(faults.iter().map(|fault| Finding {
                 pointer: Some(format!("/spec/ports/{i}/targetPort")),
                 severity: fault.severity,
                 ..Finding::new(fault.code, service.key(), fault.message.clone())
@@ -133,7 +151,7 @@ impl<'a> SelectedPorts<'a> {
             return None;
         }
         let has = match self.port_numbers.as_str() {
-            _ if self.init_has(|p| p.number == number, protocol) => ONLY_INIT.to_owned(),
+            _ if self.init_numbers.contains(&(number, protocol)) => ONLY_INIT.to_owned(),
             "" => "they declare none".to_owned(),
             numbers => format!("they declare {numbers}"),
         };
@@ -152,13 +170,8 @@ impl<'a> SelectedPorts<'a> {
             return None;
         }
         let other = of_name.first().map(|(_, has)| *has);
-        let init = self.init_has(|p| p.name == *name, protocol);
+        let init = self.init_names.contains(&(name.as_str(), protocol));
         Some(missing(name, protocol, &self.workload_names, other, init, &self.port_names))
-    }
-
-    /// Whether an init container of a workload has a port with a protocol.
-    fn init_has(&self, is_wanted: impl Fn(&ContainerPort) -> bool, protocol: &str) -> bool {
-        self.workloads.iter().any(|(workload, _)| init_has(workload, &is_wanted, protocol))
     }
 
     /// The workloads that lack a named port which others, or pods, have: their pods do not become endpoints of this port.
@@ -195,6 +208,14 @@ fn lacking(name: &Text, protocol: &str, (workload, outcome): WorkloadOutcome<'_>
     PortFault { severity, message: format!("{}; {having_it} behind the Service have it", fault.message), ..fault }
 }
 
+/// The finding that the ports from one on are not compared, because enough of those before it have findings.
+fn not_compared(service: &Service, from: usize) -> Finding {
+    let more = counted(service.ports.len() - from, "more port");
+    let message = format!("not checked whether containers have {more}: {LISTED} have findings");
+    let finding = Finding::new(Reason::NotChecked, service.key(), message);
+    Finding { severity: Severity::Warning, pointer: Some(format!("/spec/ports/{from}")), ..finding }
+}
+
 /// Whether an init container of a workload has a port with a protocol. Sidecars are not among them.
 fn init_has(workload: &Workload, is_wanted: impl Fn(&ContainerPort) -> bool, protocol: &str) -> bool {
     workload.template.init_ports.iter().any(|p| is_wanted(p) && protocol_or_tcp(&p.protocol) == protocol)
@@ -211,7 +232,7 @@ fn is_number(name: &str) -> bool {
 /// The fault of a name that the workloads `of` do not have, or have with the protocol `other`, or only in an init container.
 fn missing(name: &Text, protocol: &str, of: &str, other: Option<&str>, init: bool, names: &str) -> PortFault {
     if let Some(has) = other {
-        let message = format!("the port {name} of {of} has the protocol {has}, and that of the Service {protocol}");
+        let message = format!("the port {} of {of} has the protocol {has}, and that of the Service {protocol}", shortened(name));
         return PortFault::new(Reason::ProtocolMismatch, message);
     }
     let has = match names {
@@ -220,7 +241,7 @@ fn missing(name: &Text, protocol: &str, of: &str, other: Option<&str>, init: boo
         one if !one.contains(", ") => format!("the only name is {one}"),
         names => format!("the names are {names}"),
     };
-    PortFault::new(Reason::NamedPortMissing, format!("no container of {of} has a port named {name}; {has}"))
+    PortFault::new(Reason::NamedPortMissing, format!("no container of {of} has a port named {}; {has}", shortened(name)))
 }
 
 fn names<'p>(ports: impl Iterator<Item = &'p ContainerPort>) -> String {

@@ -6,6 +6,7 @@ use super::{
     letters::{letters, may_be_mistyped},
     manifests::Manifests,
     matching::workload_name,
+    selection::Comparisons,
     unmatched::Namespaces,
     unread_index::UnreadMatch,
 };
@@ -30,12 +31,16 @@ const NOT_SCALABLE: [Resource; 4] = [Resource::DaemonSet, Resource::Job, Resourc
 /// Workloads by their names.
 pub(super) type ByName<'a> = HashMap<&'a str, Vec<&'a Workload>, HashSeed>;
 
+/// Workloads of all namespaces by their names, kinds and API groups, of which the first counts.
+pub(super) type ByOwner<'a> = HashMap<(&'a str, &'a str, &'a str), &'a Workload, HashSeed>;
+
 /// The workloads that autoscalers may name.
 pub(super) struct ScaleTargets<'n, 'a> {
     manifests: &'n Manifests<'a>,
     namespaces: &'n Namespaces<'n, 'a>,
-    /// All namespaces, by name.
-    elsewhere: &'n ByName<'a>,
+    /// All namespaces.
+    elsewhere: &'n ByOwner<'a>,
+    comparisons: &'n Comparisons,
     by_kind: HashMap<&'a str, Vec<&'a Workload>, HashSeed>,
     by_name: ByName<'a>,
 }
@@ -84,14 +89,15 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
     pub(super) fn new(
         manifests: &'n Manifests<'a>,
         namespaces: &'n Namespaces<'n, 'a>,
-        elsewhere: &'n ByName<'a>,
+        elsewhere: &'n ByOwner<'a>,
+        comparisons: &'n Comparisons,
     ) -> Self {
         let (mut by_kind, mut by_name) = (HashMap::default(), ByName::default());
         for (workload, _) in &manifests.workloads {
             by_kind.entry(workload.kind.as_str()).or_insert_with(Vec::new).push(*workload);
             by_name.entry(&workload.name).or_default().push(*workload);
         }
-        Self { manifests, namespaces, elsewhere, by_kind, by_name }
+        Self { manifests, namespaces, elsewhere, comparisons, by_kind, by_name }
     }
 
     /// The workload that an autoscaler names.
@@ -139,7 +145,12 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
             Some(TargetFault::missing(field, message))
         };
         let alike = self.by_kind.get(target.kind.as_str()).map(Vec::as_slice).unwrap_or_default();
-        let of_kind = alike.iter().take(MAX_COMPARED).min_by_key(|w| letters(&w.name, &target.name));
+        let alike = &alike[..alike.len().min(MAX_COMPARED)];
+        if self.comparisons.take_letters(target.name.len(), alike.len()).is_err() {
+            let message = format!("{named} of the namespace; too many names are compared to find the nearest");
+            return Some(TargetFault { severity: Severity::Info, ..TargetFault::missing("name", message) });
+        }
+        let of_kind = alike.iter().min_by_key(|w| letters(&w.name, &target.name));
         if let Some(typo) = of_kind.filter(|w| may_be_mistyped(&w.name, &target.name)) {
             return nearest("name", typo);
         }
@@ -159,8 +170,7 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
     /// What is wrong with a target that is in another namespace. An object without a namespace may be applied to the right one,
     /// and a workload that has an autoscaler of its own is probably not the one that is meant.
     fn of_other_namespace(&self, target: &OwnerReference, named: &str) -> Option<TargetFault> {
-        let mut all = self.elsewhere.get(target.name.as_str())?.iter();
-        let other = all.find(|workload| workload.is_owner(target))?;
+        let other = *self.elsewhere.get(&(&*target.name, &*target.kind, api_group(&target.api_version)))?;
         let message = format!("{named} of the namespace, but of namespace {}", other.namespace);
         let fault = TargetFault::missing("name", message);
         let own = self.manifests.autoscalers.first().map_or("", |autoscaler| autoscaler.namespace.as_str());

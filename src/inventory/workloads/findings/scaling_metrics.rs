@@ -1,6 +1,6 @@
 //! Autoscalers that cannot compute how many pods there should be: a metric that has no value, or another autoscaler.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
     letters::may_be_mistyped, listing::list, manifests::Manifests, matching::workload_name,
@@ -13,33 +13,105 @@ use crate::{
         requests::ContainerRequests,
         workload::{Workload, api_group},
     },
-    model::{Text, json::message::shortened},
+    model::{HashSeed, Text, json::message::shortened},
 };
 
 /// Most containers whose names are compared with that of a metric.
 const MAX_COMPARED: usize = 256;
 
-/// The findings about the metrics of an autoscaler, whose workload this is.
-pub(super) fn check_metrics(autoscaler: &Autoscaler, workload: &Workload) -> Vec<Finding> {
-    // An API server refuses a template without containers.
-    if workload.template.requests.is_empty() {
-        return Vec::new();
+/// Checks the metrics of autoscalers. Any number of them may ask for the containers of one workload.
+#[derive(Default)]
+pub(super) struct MetricChecks<'a> {
+    containers: HashMap<*const Workload, ContainersByName<'a>, HashSeed>,
+}
+
+/// The containers of a workload, as metrics ask for them.
+struct ContainersByName<'a> {
+    by_name: BTreeMap<&'a str, Vec<&'a ContainerRequests>>,
+    /// The names of the first, and how many there are.
+    names: String,
+    /// The names of those without a request for CPU and for memory.
+    without_cpu: Lacking,
+    without_memory: Lacking,
+}
+
+/// The names of containers that lack a request, and how many they are.
+#[derive(Clone, Debug, Default)]
+struct Lacking {
+    names: String,
+    count: usize,
+}
+
+impl Lacking {
+    fn of<'c>(resource: &str, containers: impl Iterator<Item = &'c ContainerRequests>) -> Self {
+        let lacks = |c: &&ContainerRequests| c.has(resource) == Some(false);
+        let names: Vec<&str> = containers.filter(lacks).map(|c| c.name.as_str()).collect();
+        Self { count: names.len(), names: list(names.into_iter()) }
     }
-    let check =
-        |metric| check_container(autoscaler, metric, workload).or_else(|| check_request(autoscaler, metric, workload));
-    autoscaler.metrics.iter().filter_map(check).collect()
+}
+
+impl<'a> ContainersByName<'a> {
+    fn of(workload: &'a Workload) -> Self {
+        let all = &workload.template.requests;
+        let mut by_name: BTreeMap<&str, Vec<&ContainerRequests>> = BTreeMap::new();
+        for container in all {
+            by_name.entry(&container.name).or_default().push(container);
+        }
+        Self {
+            by_name,
+            names: list(all.iter().map(|container| container.name.as_str())),
+            without_cpu: Lacking::of("cpu", all.iter()),
+            without_memory: Lacking::of("memory", all.iter()),
+        }
+    }
+
+    /// The containers that lack a request for what a metric asks for.
+    fn lacking(&self, metric: &ResourceMetric) -> Lacking {
+        match (&metric.container, metric.resource.as_str()) {
+            (Some(name), resource) => {
+                let of_name = self.by_name.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
+                // An API server refuses two containers of one name.
+                Lacking::of(resource, of_name.iter().take(MAX_COMPARED).copied())
+            }
+            (None, "cpu") => self.without_cpu.clone(),
+            (None, "memory") => self.without_memory.clone(),
+            (None, _) => Lacking::default(),
+        }
+    }
+}
+
+impl<'a> MetricChecks<'a> {
+    /// The findings about the metrics of an autoscaler, whose workload this is.
+    pub(super) fn check(&mut self, autoscaler: &Autoscaler, workload: &'a Workload) -> Vec<Finding> {
+        // An API server refuses a template without containers.
+        if workload.template.requests.is_empty() || autoscaler.metrics.is_empty() {
+            return Vec::new();
+        }
+        let containers =
+            self.containers.entry(std::ptr::from_ref(workload)).or_insert_with(|| ContainersByName::of(workload));
+        let check = |metric| {
+            check_container(autoscaler, metric, workload, containers)
+                .or_else(|| check_request(autoscaler, metric, workload, containers))
+        };
+        autoscaler.metrics.iter().filter_map(check).collect()
+    }
 }
 
 /// Whether the container of a metric exists. What does not look like a typo may be the name of a sidecar that an admission webhook adds.
-fn check_container(autoscaler: &Autoscaler, metric: &ResourceMetric, workload: &Workload) -> Option<Finding> {
+fn check_container(
+    autoscaler: &Autoscaler,
+    metric: &ResourceMetric,
+    workload: &Workload,
+    known: &ContainersByName<'_>,
+) -> Option<Finding> {
     let wanted = metric.container.as_ref().filter(|wanted| !wanted.is_empty())?;
-    let containers = &workload.template.requests;
-    if containers.iter().any(|container| container.name == *wanted) {
+    if known.by_name.contains_key(wanted.as_str()) {
         return None;
     }
-    let names = list(containers.iter().map(|container| container.name.as_str()));
+    let containers = &workload.template.requests;
     let verb = if containers.len() == 1 { "its only container is" } else { "its containers are" };
-    let message = format!("no container of {} is named {}; {verb} {names}", workload_name(workload), shortened(wanted));
+    let (of, names) = (workload_name(workload), &known.names);
+    let message = format!("no container of {of} is named {}; {verb} {names}", shortened(wanted));
     let is_typo = containers.iter().take(MAX_COMPARED).any(|c| may_be_mistyped(&c.name, wanted));
     let severity = if is_typo { Reason::MetricContainerMissing.severity() } else { Severity::Info };
     let pointer = format!("{}/container", metric.pointer);
@@ -48,22 +120,23 @@ fn check_container(autoscaler: &Autoscaler, metric: &ResourceMetric, workload: &
 
 /// Whether the containers ask for what a metric divides by (`calculateRequests`). Sidecars count, other init containers do not;
 /// requests of the pod itself replace those of its containers.
-fn check_request(autoscaler: &Autoscaler, metric: &ResourceMetric, workload: &Workload) -> Option<Finding> {
-    let template = &workload.template;
-    if !metric.is_utilization || (metric.container.is_none() && template.has_pod_requests) {
+fn check_request(
+    autoscaler: &Autoscaler,
+    metric: &ResourceMetric,
+    workload: &Workload,
+    known: &ContainersByName<'_>,
+) -> Option<Finding> {
+    if !metric.is_utilization || (metric.container.is_none() && workload.template.has_pod_requests) {
         return None;
     }
-    let counts = |c: &&ContainerRequests| metric.container.as_ref().is_none_or(|wanted| c.name == *wanted);
-    let lacks = |c: &&ContainerRequests| c.has(&metric.resource) == Some(false);
-    let lacking: Vec<_> = template.requests.iter().filter(counts).filter(lacks).map(|c| c.name.as_str()).collect();
-    let (container, verb) = match lacking.len() {
+    let Lacking { names, count } = known.lacking(metric);
+    let (container, verb) = match count {
         0 => return None,
         1 => ("container", "has"),
         _ => ("containers", "have"),
     };
     let message = format!(
-        "the {container} {} of {} {verb} no request for {}: without one, which a LimitRange may add, the metric has no value",
-        list(lacking.into_iter()),
+        "the {container} {names} of {} {verb} no request for {}: without one, which a LimitRange may add, the metric has no value",
         workload_name(workload),
         metric.resource
     );

@@ -1,7 +1,10 @@
 //! What a selector selects in its namespace.
 
+use std::cell::Cell;
+
 use super::{
     candidate_index::CandidateIndex,
+    letters::LONGEST,
     listing::list,
     manifests::{Manifests, WorkloadOutcome},
     matching::{Candidate, workload_name},
@@ -16,10 +19,15 @@ use crate::{
 /// Several thousand Services may all select the same thousands of workloads, each by other labels: a second or two of time.
 pub(super) const MAX_COMPARISONS: usize = 1 << 24;
 
+/// The most pairs of letters of labels and names that are compared to find what was meant: as much time.
+const MAX_LETTERS: usize = 1 << 31;
+
 /// The comparisons that are left for an input.
 #[derive(Debug)]
 pub(super) struct Comparisons {
-    left: usize,
+    left: Cell<usize>,
+    /// Of letters.
+    letters: Cell<usize>,
 }
 
 /// A selector is not compared with all labels: too many comparisons were made before.
@@ -28,12 +36,24 @@ pub(super) struct NotCompared;
 
 impl Comparisons {
     pub(super) fn new(left: usize) -> Self {
-        Self { left }
+        Self { left: Cell::new(left), letters: Cell::new(MAX_LETTERS) }
     }
 
     /// Takes a number of comparisons, if so many are left.
-    pub(super) fn take(&mut self, count: usize) -> Result<(), NotCompared> {
-        self.left = self.left.checked_sub(count).ok_or(NotCompared)?;
+    pub(super) fn take(&self, count: usize) -> Result<(), NotCompared> {
+        self.left.set(self.left.get().checked_sub(count).ok_or(NotCompared)?);
+        Ok(())
+    }
+
+    /// Takes the comparisons of a selector with a number of labels of others. The labels of a long one count.
+    pub(super) fn take_selector(&self, selector: &Labels, count: usize) -> Result<(), NotCompared> {
+        self.take(count.saturating_mul(1 + selector.len() / 8))
+    }
+
+    /// Takes the comparisons of a text with a number of others, letter by letter.
+    pub(super) fn take_letters(&self, text: usize, count: usize) -> Result<(), NotCompared> {
+        let pairs = text.saturating_mul(text.min(LONGEST)).saturating_mul(count);
+        self.letters.set(self.letters.get().checked_sub(pairs).ok_or(NotCompared)?);
         Ok(())
     }
 }
@@ -59,10 +79,11 @@ impl<'a> Selection<'a> {
         selector: &'a Labels,
         manifests: &Manifests<'a>,
         index: &CandidateIndex<'a>,
-        comparisons: &mut Comparisons,
+        comparisons: &Comparisons,
     ) -> Result<Self, NotCompared> {
-        let mut places = index.places(selector, manifests.places.clone());
-        comparisons.take(places.len())?;
+        let places = index.places(selector, manifests.places.clone());
+        comparisons.take_selector(selector, places.len())?;
+        let mut places = places.in_order();
         let mut beyond = None;
         places.retain(|place| match index.at(*place) {
             Candidate::Pod(pod) => selector.selects(&pod.labels),

@@ -93,7 +93,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
     }
 
     /// Checks all Services.
-    pub(super) fn check(&mut self, comparisons: &mut Comparisons) {
+    pub(super) fn check(&mut self, comparisons: &Comparisons) {
         if self.manifests.is_recorded() {
             return;
         }
@@ -110,7 +110,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         &mut self,
         selector: &'a Labels,
         services: &[(usize, &'a Service)],
-        comparisons: &mut Comparisons,
+        comparisons: &Comparisons,
     ) {
         let Ok(fault) = self.fault_or_check(selector, services, comparisons) else {
             self.not_compared.extend(services);
@@ -128,7 +128,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         &mut self,
         selector: &'a Labels,
         services: &[(usize, &'a Service)],
-        comparisons: &mut Comparisons,
+        comparisons: &Comparisons,
     ) -> Result<Option<SelectorFault>, NotCompared> {
         let selection = Selection::find(selector, self.manifests, self.namespaces.index, comparisons)?;
         if !selection.workloads.is_empty() {
@@ -154,7 +154,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
             NearbyCandidates::new(candidates)
         });
         if selection.is_possible {
-            return Ok(self.namespaces.typo(self.namespace, selector, nearby));
+            return self.namespaces.typo(self.namespace, selector, nearby, comparisons);
         }
         self.namespaces.unmatched(self.namespace, selector, nearby, comparisons)
     }

@@ -22,11 +22,14 @@ impl<'a> FromIterator<&'a Workload> for UnassumedWorkloads<'a> {
     }
 }
 
+/// Most workloads with a label of a selector that are compared with it.
+const MAX_COMPARED: usize = 256;
+
 impl UnassumedWorkloads<'_> {
     /// Says of the first workload whose pods `selector` may select that they are not assumed.
     pub fn selected_by(&self, namespace: &Text, selector: &Labels) -> Option<String> {
         let index = self.0.get(namespace.as_str())?;
-        let places = index.places(selector, 0..index.len()).into_iter();
+        let places = index.places(selector, 0..index.len()).first(MAX_COMPARED).into_iter();
         let selected = places.map(|place| index.at(place)).find(|candidate| candidate.is_selected_by(selector))?;
         Some(format!("the pods of {} are not assumed: they are too many", selected.name()))
     }

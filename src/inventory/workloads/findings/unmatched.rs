@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    candidate_index::CandidateIndex,
+    candidate_index::{CandidateIndex, CandidatePlaces},
     manifests::Manifests,
     matching::Candidate,
     near_miss::{NearMiss, NearbyCandidates},
@@ -31,10 +31,10 @@ impl<'a> Namespaces<'_, 'a> {
         namespace: &Text,
         selector: &'a Labels,
         nearby: &NearbyCandidates<'a>,
-        comparisons: &mut Comparisons,
+        comparisons: &Comparisons,
     ) -> Result<Option<SelectorFault>, NotCompared> {
         let Some(manifests) = self.all.get(namespace) else { return Ok(None) };
-        let nearest = nearby.nearest(selector);
+        let nearest = nearby.nearest(selector, comparisons)?;
         match manifests.unread.selected_by(selector) {
             Some(UnreadMatch::Known(_)) => return Ok(None),
             Some(UnreadMatch::Possible(unread)) => {
@@ -47,7 +47,7 @@ impl<'a> Namespaces<'_, 'a> {
         {
             return Ok(Some(fault));
         }
-        Ok(nearest.map(|nearest| of_nearest(namespace, manifests, &nearest)))
+        Ok(nearest.map(|nearest| of_nearest(namespace, manifests, &nearest, comparisons)))
     }
 
     /// The fault of a selector that only a custom resource may match, if it looks like a typo.
@@ -56,10 +56,12 @@ impl<'a> Namespaces<'_, 'a> {
         namespace: &Text,
         selector: &'a Labels,
         nearby: &NearbyCandidates<'a>,
-    ) -> Option<SelectorFault> {
-        let manifests = self.all.get(namespace)?;
-        let nearest = nearby.nearest_that_differs(selector).filter(NearMiss::is_typo)?;
-        manifests.unread.selected_by(selector).is_none().then(|| of_nearest(namespace, manifests, &nearest))
+        comparisons: &Comparisons,
+    ) -> Result<Option<SelectorFault>, NotCompared> {
+        let Some(manifests) = self.all.get(namespace) else { return Ok(None) };
+        let nearest = nearby.nearest_that_differs(selector, comparisons)?.filter(NearMiss::is_typo);
+        let Some(nearest) = nearest.filter(|_| manifests.unread.selected_by(selector).is_none()) else { return Ok(None) };
+        Ok(Some(of_nearest(namespace, manifests, &nearest, comparisons)))
     }
 
     /// The fault of a selector that matches a workload of another namespace.
@@ -67,13 +69,12 @@ impl<'a> Namespaces<'_, 'a> {
         &self,
         own: &Text,
         selector: &Labels,
-        comparisons: &mut Comparisons,
+        comparisons: &Comparisons,
     ) -> Result<Option<SelectorFault>, NotCompared> {
         let Some(Manifests { places: here, .. }) = self.all.get(own) else { return Ok(None) };
-        let mut places = self.index.places(selector, 0..here.start);
-        places.extend(self.index.places(selector, here.end..self.index.len()));
-        comparisons.take(places.len())?;
-        let mut candidates = places.into_iter().map(|place| self.index.at(place));
+        let places = [0..here.start, here.end..self.index.len()].map(|range| self.index.places(selector, range));
+        comparisons.take_selector(selector, places.iter().map(CandidatePlaces::len).sum())?;
+        let mut candidates = places.into_iter().flat_map(CandidatePlaces::in_order).map(|place| self.index.at(place));
         let is_meant = |c: &Candidate<'_>| !c.is_recorded() && !c.is_hook() && c.is_known_to_be_selected_by(selector);
         let Some(candidate) = candidates.find(is_meant) else { return Ok(None) };
         let namespace = candidate.namespace();
@@ -92,7 +93,12 @@ impl<'a> Namespaces<'_, 'a> {
 }
 
 /// The fault of a selector that matches nothing of its namespace, but almost `nearest`.
-fn of_nearest(namespace: &Text, manifests: &Manifests<'_>, nearest: &NearMiss<'_>) -> SelectorFault {
+fn of_nearest(
+    namespace: &Text,
+    manifests: &Manifests<'_>,
+    nearest: &NearMiss<'_>,
+    comparisons: &Comparisons,
+) -> SelectorFault {
     let message = nothing_matches(nearest);
     let custom = manifests.custom_resources.map(|custom| format!("pods of {custom}"));
     let of_others = custom.or_else(|| {
@@ -105,7 +111,9 @@ fn of_nearest(namespace: &Text, manifests: &Manifests<'_>, nearest: &NearMiss<'_
         return SelectorFault::new(Reason::SelectorNotChecked, message);
     }
     let fault = SelectorFault::new(Reason::SelectorMatchesNoTemplate, message);
-    if nearest.may_come_at_run_time(manifests.selectors_of(nearest.candidate)) {
+    let selectors = manifests.selectors_of(nearest.candidate);
+    let selectors = selectors.take_while(|selector| comparisons.take(selector.len()).is_ok());
+    if nearest.may_come_at_run_time(selectors) {
         return SelectorFault { severity: Severity::Info, ..fault };
     }
     fault

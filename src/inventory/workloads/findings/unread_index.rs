@@ -8,6 +8,9 @@ use crate::{
     model::{HashSeed, Labels, ObjectKey, Resource, Text},
 };
 
+/// Most objects with a label of a selector that are compared with it: any number of Services may have such a selector.
+const MAX_COMPARED: usize = 256;
+
 /// The objects that cannot be read, by namespace. Nothing depends on the order in which they were read.
 #[derive(Debug, Default)]
 pub struct UnreadIndex<'a> {
@@ -102,10 +105,14 @@ impl<'a> NamespaceIndex<'a> {
         self.by_name.get(name).into_iter().flatten().map(|place| &self.all[*place])
     }
 
-    /// The first object whose pods `selector` selects.
-    fn selected_by(&self, selector: &Labels) -> Option<&'a ObjectKey> {
-        let mut places = self.labelled.places(selector, 0..self.labelled.len()).into_iter();
-        places.find(|place| self.labelled.at(*place).is_selected_by(selector)).map(|place| self.keys[place])
+    /// The first object whose pods `selector` selects; and, of more than are compared, the first one, and how many follow it.
+    fn selected_by(&self, selector: &Labels) -> (Option<&'a ObjectKey>, Option<(&'a ObjectKey, usize)>) {
+        let places = self.labelled.places(selector, 0..self.labelled.len());
+        let more = places.len().checked_sub(MAX_COMPARED).filter(|more| *more > 0);
+        let places = places.first(MAX_COMPARED);
+        let first = places.first().map(|place| self.keys[*place]);
+        let selected = places.into_iter().find(|place| self.labelled.at(*place).is_selected_by(selector));
+        (selected.map(|place| self.keys[place]), first.zip(more.map(|more| more + MAX_COMPARED - 1)))
     }
 }
 
@@ -118,10 +125,11 @@ impl<'a> UnreadOfNamespace<'a> {
 
     /// Whether pods of the namespace that `selector` selects may be those of something that cannot be read.
     pub fn selected_by(&self, selector: &Labels) -> Option<UnreadMatch> {
-        if let Some(object) = self.objects.and_then(|objects| objects.selected_by(selector)) {
+        let (selected, not_compared) = self.objects.map(|objects| objects.selected_by(selector)).unwrap_or_default();
+        if let Some(object) = selected {
             return Some(UnreadMatch::Known(name(object)));
         }
-        let unlabelled = self.objects.and_then(|objects| objects.any_labels);
+        let unlabelled = self.objects.and_then(|objects| objects.any_labels).or(not_compared);
         self.possible(unlabelled.map(|(first, more)| (name(first), more))).map(UnreadMatch::Possible)
     }
 

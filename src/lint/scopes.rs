@@ -10,24 +10,30 @@ use crate::model::{HashSeed, ObjectKey};
 /// Files belong together unless directories have objects of the same kind, namespace and name, such as `dev/` and
 /// `prod/`: these are groups of their own, each with its subdirectories. Two files of one directory stay together.
 pub fn scopes(files: &[(&str, Vec<ObjectKey>)]) -> Vec<usize> {
-    let mut groups = ScopeGroups { files, scopes: vec![0; files.len()], count: 0 };
+    let folders = files.iter().map(|(name, _)| directory(name).take(MAX_DEPTH).collect()).collect();
+    let mut groups = ScopeGroups { files, folders, scopes: vec![0; files.len()], count: 0 };
     groups.split((0..files.len()).collect(), 0);
     groups.scopes
 }
 
+/// Directories below this depth are taken for one: each level compares all objects below it.
+const MAX_DEPTH: usize = 64;
+
 struct ScopeGroups<'a> {
     files: &'a [(&'a str, Vec<ObjectKey>)],
+    /// The parts of the path to the directory of each file.
+    folders: Vec<Vec<&'a str>>,
     scopes: Vec<usize>,
     count: usize,
 }
 
-impl ScopeGroups<'_> {
+impl<'a> ScopeGroups<'a> {
     /// Splits files whose directories have the first `depth` parts in common.
     fn split(&mut self, files: Vec<usize>, depth: usize) {
         // Those of the directory itself come first: no part is empty.
-        let mut parts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut parts: BTreeMap<&'a str, Vec<usize>> = BTreeMap::new();
         for &file in &files {
-            parts.entry(directory(self.files[file].0).nth(depth).unwrap_or_default()).or_default().push(file);
+            parts.entry(self.folders[file].get(depth).copied().unwrap_or_default()).or_default().push(file);
         }
         if parts.keys().all(|part| part.is_empty()) || !self.conflict(&files) {
             for file in files {

@@ -1,6 +1,9 @@
 //! Findings that somebody accepts, with the reason: in an annotation of the object, or in a file.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    cell::Cell,
+    collections::{BTreeSet, HashMap},
+};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -69,7 +72,12 @@ pub struct Waivers {
     used: Vec<bool>,
     /// The places of the waivers, by code.
     by_code: HashMap<String, WaiversOfCode, HashSeed>,
+    /// How many may still be compared with findings.
+    left: usize,
 }
+
+/// Most comparisons of waivers with findings. Those of one code, for any object or for one, are compared one by one.
+const MAX_COMPARISONS: usize = 1 << 24;
 
 /// The places of the waivers with one code, in order.
 #[derive(Clone, Debug, Default)]
@@ -101,7 +109,7 @@ impl Waivers {
                 of_code.by_object.entry(waiver.object.clone()).or_default().push(place);
             }
         }
-        Self { used: vec![false; list.len()], list, by_code }
+        Self { used: vec![false; list.len()], list, by_code, left: MAX_COMPARISONS }
     }
 
     /// Reads a file, as JSON. `is_code` knows the codes.
@@ -123,16 +131,26 @@ impl Waivers {
     pub fn reason(&mut self, finding: &FindingKey<'_>) -> Option<&str> {
         let of_code = self.by_code.get(finding.code)?;
         let names = ObjectNames::of(finding.object);
+        let left = Cell::new(self.left);
         let covers = |place: &&usize| {
             let waiver = &self.list[**place];
-            names.are_in(&waiver.object)
+            left.set(left.get().saturating_sub(1));
+            left.get() > 0
+                && names.are_in(&waiver.object)
                 && (waiver.file.is_empty() || wildcard::matches(plain(&waiver.file), plain(finding.file)))
         };
         let of_object = |name: &String| of_code.by_object.get(name)?.iter().find(covers);
         let first = [of_object(&names.written), of_object(&names.placed), of_code.patterns.iter().find(covers)];
-        let at = *first.into_iter().flatten().min()?;
+        let at = first.into_iter().flatten().min().copied();
+        self.left = left.get();
+        let at = at?;
         self.used[at] = true;
         Some(&self.list[at].reason)
+    }
+
+    /// Whether some findings were compared with no waiver, because too many had the same code.
+    pub fn is_exhausted(&self) -> bool {
+        self.left == 0 && !self.list.is_empty()
     }
 
     /// The waivers for which there was no finding.

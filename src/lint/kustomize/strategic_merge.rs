@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 /// What a patch says of a list or a map beside its elements.
 const DIRECTIVE: &str = "$patch";
 
+/// Most pairs of an element of a patch and one of a list that are compared.
+const MAX_PAIRS: usize = 1 << 18;
+
 /// The fields that tell elements of a list apart, for the lists of Services and pods that are merged. All others are
 /// replaced. Source: `x-kubernetes-patch-merge-key` and `x-kubernetes-list-map-keys` of Kubernetes' `OpenAPI`.
 fn merge_keys(list: &str, element: &Map<String, Value>) -> &'static [&'static str] {
@@ -106,6 +109,10 @@ fn merge_list(field: &str, old: Vec<Value>, patch: &[Value], has_schema: bool) -
         && let Some(first) = changes.first()
         && is_mixed(keys(first), changes.iter().copied().chain(&merged))
     {
+        return Err(Unpredictable);
+    }
+    // Each change is compared with each element.
+    if is_merged && changes.len().saturating_mul(merged.len()) > MAX_PAIRS {
         return Err(Unpredictable);
     }
     let mut changed = Vec::new();

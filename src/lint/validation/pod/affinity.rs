@@ -1,5 +1,7 @@
 //! The affinity of a pod to nodes and to other pods.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::lint::validation::{
     faults::Faults,
     field::{Field, Presence, Rule},
@@ -87,12 +89,15 @@ pub(super) fn check_label_keys(of: &Field<'_, '_>, faults: &mut Faults<'_>) {
     }
     let labels = selector.key("matchLabels");
     let expressions = selector.key("matchExpressions");
+    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+    let of_selector = labels.entries().map(|(name, _)| name).chain(expressions.items().map(|e| e.key("key").text()));
+    of_selector.for_each(|name| *times.entry(name).or_default() += 1);
+    let others: BTreeSet<&str> = other.items().map(|other| other.text()).collect();
     for key in same.items() {
-        let of_labels = labels.entries().filter(|(name, _)| *name == key.text()).count();
-        if of_labels + expressions.items().filter(|e| e.key("key").text() == key.text()).count() > 1 {
+        if times.get(key.text()).is_some_and(|times| *times > 1) {
             key.refuse("the labelSelector has it twice", faults);
         }
-        if other.items().any(|other| other.text() == key.text()) {
+        if others.contains(key.text()) {
             key.refuse("it is in mismatchLabelKeys, too", faults);
         }
     }
@@ -122,9 +127,10 @@ pub(in crate::lint::validation) fn check_own_labels(
 fn check_own_keys(term: &Field<'_, '_>, labels: &Field<'_, '_>, faults: &mut Faults<'_>) {
     let selector = term.key("labelSelector");
     let (equal, expressions) = (selector.key("matchLabels"), selector.key("matchExpressions"));
+    let of_expressions: BTreeSet<&str> = expressions.items().map(|e| e.key("key").text()).collect();
     for key in term.key("matchLabelKeys").items().filter(|key| labels.key(key.text()).is_set()) {
         let name = key.text();
-        if equal.key(name).is_set() || expressions.items().any(|e| e.key("key").text() == name) {
+        if equal.key(name).is_set() || of_expressions.contains(name) {
             key.refuse("the labelSelector has it already, and the Pod has this label", faults);
         }
     }

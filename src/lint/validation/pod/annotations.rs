@@ -1,5 +1,7 @@
 //! Annotations of pods that Kubernetes reads.
 
+use std::collections::BTreeSet;
+
 use super::paths::is_descending;
 use crate::lint::validation::{
     faults::{Faults, quoted},
@@ -22,12 +24,14 @@ pub(in crate::lint::validation) fn check(annotations: &Field<'_, '_>, spec: &Fie
     if mirror.is_set() && spec.key("nodeName").text().is_empty() {
         mirror.refuse("the pod of a kubelet needs nodeName", faults);
     }
+    let mut containers = None;
     for (key, profile) in annotations.entries() {
         if (key == SECCOMP_OF_POD || key.starts_with(SECCOMP_OF_CONTAINER)) && !is_seccomp(profile.text()) {
             profile.refuse(format!("{} is not a seccomp profile", quoted(profile.text())), faults);
         }
         let Some(name) = key.strip_prefix(APP_ARMOR) else { continue };
-        if !has_container(spec, name) {
+        let containers = containers.get_or_insert_with(|| names_of_containers(spec));
+        if !containers.contains(name) {
             profile.refuse(format!("the pod has no container {}", quoted(name)), faults);
         } else if !is_app_armor(profile.text()) {
             profile.refuse(format!("{} is not an AppArmor profile", quoted(profile.text())), faults);
@@ -49,6 +53,9 @@ fn is_app_armor(profile: &str) -> bool {
     matches!(profile, "" | "runtime/default" | "unconfined") || profile.starts_with("localhost/")
 }
 
-fn has_container(spec: &Field<'_, '_>, name: &str) -> bool {
-    ["containers", "initContainers"].iter().any(|list| spec.key(list).items().any(|c| c.key("name").text() == name))
+fn names_of_containers<'v>(spec: &Field<'v, '_>) -> BTreeSet<&'v str> {
+    let names = ["containers", "initContainers"].map(|list| {
+        spec.key(list).items().map(|container| container.key("name").text()).collect::<BTreeSet<&str>>()
+    });
+    names.into_iter().flatten().collect()
 }

@@ -1,6 +1,6 @@
 //! Devices that a pod claims.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lint::validation::{
     faults::{Faults, quoted},
@@ -32,19 +32,17 @@ pub(super) fn check<'v>(claims: &Field<'v, '_>, faults: &mut Faults<'_>) -> BTre
 
 /// Checks what a container uses of the claims with these names.
 pub(super) fn check_uses<'v>(uses: &Field<'v, '_>, names: &BTreeSet<&'v str>, faults: &mut Faults<'_>) {
-    let mut seen: Vec<(&str, &str)> = Vec::new();
+    let mut seen: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for claim in uses.items() {
         let (name, request) = (claim.key("name"), claim.key("request"));
         Rule::Text.check(&name, Presence::Required, faults);
         Rule::Label.check(&request, Presence::Optional, faults);
-        let used = (name.text(), request.text());
         // A claim is used as a whole, or request by request.
-        let repeats =
-            |other: &(&str, &str)| other.0 == used.0 && (other.1.is_empty() || used.1.is_empty() || other.1 == used.1);
-        if seen.iter().any(repeats) {
+        let requests = seen.entry(name.text()).or_default();
+        let is_whole = requests.contains("") || request.text().is_empty() && !requests.is_empty();
+        if !requests.insert(request.text()) || is_whole {
             claim.refuse(format!("the claim {} is repeated", quoted(name.text())), faults);
         }
-        seen.push(used);
         if !name.text().is_empty() && !names.contains(name.text()) {
             name.refuse(format!("the pod has no resource claim {}", quoted(name.text())), faults);
         }

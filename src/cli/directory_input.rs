@@ -8,7 +8,7 @@ use std::{
 use anyhow::{anyhow, bail};
 
 use super::{
-    input_paths::ExpandedPaths,
+    input_paths::{ExpandedPaths, named_paths},
     input_texts::InputFile,
     manifest_texts::{ManifestTexts, Manifests, SkippedFile},
     messages,
@@ -48,7 +48,8 @@ impl InputFiles {
     /// The files that `paths` name.
     pub(super) fn of(paths: &[PathBuf]) -> anyhow::Result<Self> {
         let is_small = |path: &PathBuf| path.metadata().is_ok_and(|file| file.len() <= MAX_MANIFEST);
-        let is_found = |path: &PathBuf| !paths.contains(path) && is_small(path);
+        let named = named_paths(paths);
+        let is_found = |path: &PathBuf| !named.contains(path.as_path()) && is_small(path);
         let ExpandedPaths { files, special } = ExpandedPaths::of(paths)?;
         let (found, objects) = files.into_iter().partition(is_found);
         Ok(Self { found: ExpandedPaths { files: found, special }, objects })

@@ -56,7 +56,7 @@ impl InputTexts {
         let (mut texts, mut failed) = (Vec::new(), Vec::new());
         for path in expand(paths)? {
             let read = open(&path).and_then(|(name, input)| {
-                let json = decode::text(input, &Source::file(&name))?;
+                let json = decode::text(input, &Source::manifests(&name))?;
                 // A command that fails before a pipe prints nothing.
                 ensure!(!json.trim_ascii().is_empty(), "{name}: is empty");
                 Ok(InputText { name, json })
@@ -79,7 +79,7 @@ impl InputTexts {
     pub(super) fn files(&self) -> (Vec<InputFile<'_>>, bool) {
         let (mut files, mut complete) = (Vec::new(), self.complete);
         for InputText { name, json } in &self.texts {
-            match decode::documents(json, &Source::file(name)) {
+            match decode::documents(json, &Source::manifests(name)) {
                 Ok(documents) => {
                     let documents = documents.into_iter().map(with_single_keys).collect();
                     files.push(InputFile { name, documents });

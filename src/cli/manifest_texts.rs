@@ -3,13 +3,15 @@
 use std::{
     fmt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::ensure;
 use serde_json::Value;
 
 use super::{
-    input_paths::{ExpandedPaths, is_stdin, open, working_directory},
+    input_paths::{ExpandedPaths, is_stdin, named_paths, open, working_directory},
+    input_room::{InputRoom, MAX_OBJECT_BYTES},
     input_texts::InputFile,
 };
 use crate::{
@@ -42,22 +44,22 @@ struct ManifestText {
 /// A file, or a document of it, that is not checked.
 #[derive(Clone)]
 pub(super) struct SkippedFile {
-    pub(super) file: String,
+    pub(super) file: Arc<str>,
     /// The line of the document; `None` for a whole file.
     pub(super) line: Option<usize>,
     pub(super) why: Skip,
 }
 
 impl SkippedFile {
-    fn whole(file: String, why: Skip) -> Self {
-        Self { file, line: None, why }
+    fn whole(file: &str, why: Skip) -> Self {
+        Self { file: file.into(), line: None, why }
     }
 
     /// The file, with the line of the document.
     pub(super) fn place(&self) -> String {
         match self.line {
             Some(line) => format!("{}:{line}", self.file),
-            None => self.file.clone(),
+            None => self.file.to_string(),
         }
     }
 }
@@ -110,7 +112,19 @@ impl UnreadablePlace {
     }
 
     fn of(error: &DecodeError) -> Self {
-        Self { line: error.line, column: Some(error.column), why: error.reason.to_string() }
+        let why = match &error.reason {
+            reason @ (DecodeReason::TooManyObjects(_) | DecodeReason::TooManyDocuments(_)) => {
+                format!("not checked from here on: {reason}")
+            }
+            reason => reason.to_string(),
+        };
+        Self { line: error.line, column: Some(error.column), why }
+    }
+
+    /// An object that is not looked at.
+    fn too_large(document: &Document<'_>) -> Self {
+        let why = format!("not checked: the object has more than {} MiB", MAX_OBJECT_BYTES >> 20);
+        Self { line: document.line, column: Some(1), why }
     }
 }
 
@@ -123,15 +137,17 @@ enum ReadFile {
 impl ManifestTexts {
     /// Reads files, directories and standard input.
     pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
-        Self::of(ExpandedPaths::of(paths)?, |path| paths.contains(path))
+        let named = named_paths(paths);
+        Self::of(ExpandedPaths::of(paths)?, |path| named.contains(path.as_path()))
     }
 
     /// Reads files. `named` says whether one was given by name: then it is meant to be a manifest.
     pub(super) fn of(paths: ExpandedPaths, named: impl Fn(&PathBuf) -> bool) -> anyhow::Result<Self> {
-        let skipped = |path: PathBuf| SkippedFile::whole(path.display().to_string(), Skip::SpecialFile);
+        let skipped = |path: PathBuf| SkippedFile::whole(&path.display().to_string(), Skip::SpecialFile);
         let mut all = Self { texts: Vec::new(), skipped: paths.special.into_iter().map(skipped).collect() };
+        let mut room = InputRoom::default();
         for path in paths.files {
-            match read_file(&path, named(&path))? {
+            match read_file(&path, named(&path), &mut room)? {
                 ReadFile::Text(text) => all.texts.push(text),
                 ReadFile::Skipped(file) => all.skipped.push(file),
             }
@@ -143,16 +159,21 @@ impl ManifestTexts {
     pub(super) fn manifests(&self) -> Manifests<'_> {
         let mut manifests = Manifests { skipped: self.skipped.clone(), ..Manifests::default() };
         let mut kustomizations = Kustomizations::new(read_patch, working_directory());
+        let mut room = InputRoom::default();
         for text in &self.texts {
-            let source = Source { format: text.format, ..Source::file(&text.name) };
-            let (documents, error) = decode::readable_documents(&text.json, &source);
+            let source = Source { format: text.format, ..Source::manifests(&text.name) };
+            let (documents, error) = room.documents(&text.json, &source);
             text.skipped.iter().for_each(|(line, why)| manifests.skip(&text.name, Some(*line), *why));
-            let why = error.as_ref().and_then(|_| foreign(&text.json, text.named));
+            let is_broken = |error: &&DecodeError| matches!(error.reason, DecodeReason::Json(_));
+            let why = error.as_ref().filter(is_broken).and_then(|_| foreign(&text.json, text.named));
             if let (Some(why), Some(error)) = (why, &error) {
                 manifests.skip(&text.name, (!documents.is_empty()).then_some(error.line), why);
             }
             let error = error.filter(|_| why.is_none());
-            let errors = text.errors.iter().cloned().chain(error.as_ref().map(UnreadablePlace::of));
+            let (documents, large): (Vec<_>, Vec<_>) =
+                documents.into_iter().partition(|document| document.raw.get().len() <= MAX_OBJECT_BYTES);
+            let large = large.iter().map(UnreadablePlace::too_large);
+            let errors = text.errors.iter().cloned().chain(large).chain(error.as_ref().map(UnreadablePlace::of));
             manifests.unreadable.extend(errors.map(|place| UnreadableFile { file: &text.name, place }));
             for document in &documents {
                 kustomizations.add(&text.name, &document.raw);
@@ -161,7 +182,8 @@ impl ManifestTexts {
             manifests.files.push(InputFile { name: &text.name, documents });
         }
         for InputFile { name, documents } in &manifests.files {
-            for document in documents {
+            let is_patch = kustomizations.is_patch(name);
+            for document in documents.iter().filter(|_| is_patch) {
                 kustomizations.add_patch(name, &document.raw);
             }
         }
@@ -171,8 +193,9 @@ impl ManifestTexts {
         for InputFile { name, documents } in files {
             let mut checked = Vec::with_capacity(documents.len());
             let is_one = documents.len() == 1;
+            let patch = kustomizations.is_patch(name).then_some(Skip::Patch);
             for document in documents {
-                match skip(name, &document, &kustomizations) {
+                match patch.or_else(|| Skip::of_document(name, &document.raw)) {
                     Some(why) => manifests.skip(name, (!is_one).then_some(document.line), why),
                     None => match labels.add_to(name, &document.raw) {
                         Some(labelled) => checked.push(document.with_text(labelled)),
@@ -195,12 +218,10 @@ impl Manifests<'_> {
     }
 
     fn skip(&mut self, file: &str, line: Option<usize>, why: Skip) {
-        self.skipped.push(SkippedFile { file: file.to_owned(), line, why });
+        // A file may have half a million of them.
+        let known = self.skipped.last().map(|last| &last.file).filter(|last| ***last == *file).cloned();
+        self.skipped.push(SkippedFile { file: known.unwrap_or_else(|| file.into()), line, why });
     }
-}
-
-fn skip(file: &str, document: &Document<'_>, kustomizations: &Kustomizations) -> Option<Skip> {
-    if kustomizations.is_patch(file) { Some(Skip::Patch) } else { Skip::of_document(file, &document.raw) }
 }
 
 /// The documents of a patch within a kustomization.
@@ -210,7 +231,7 @@ fn read_patch(text: &str) -> Option<Vec<Value>> {
     serde_json::Deserializer::from_str(&json).into_iter().collect::<Result<_, _>>().ok()
 }
 
-fn read_file(path: &Path, named: bool) -> anyhow::Result<ReadFile> {
+fn read_file(path: &Path, named: bool, room: &mut InputRoom) -> anyhow::Result<ReadFile> {
     let unread = |name: String, place: UnreadablePlace| {
         let (json, format) = (String::new(), InputFormat::Auto);
         Ok(ReadFile::Text(ManifestText { name, json, format, errors: vec![place], skipped: Vec::new(), named }))
@@ -219,16 +240,16 @@ fn read_file(path: &Path, named: bool) -> anyhow::Result<ReadFile> {
         Ok(opened) => opened,
         Err(error) => return unread(path.display().to_string(), UnreadablePlace::whole(format!("{error:#}"))),
     };
-    let ReadableText { json, format, broken } = match decode::readable_text(input, &Source::file(&name)) {
+    let ReadableText { json, format, broken, limit } = match room.text(input, &Source::manifests(&name)) {
         Ok(read) => read,
         Err(DecodeError { reason: DecodeReason::Io(error), .. }) => {
             return unread(name, UnreadablePlace::whole(error.to_string()));
         }
         Err(error) => return unread(name, UnreadablePlace::of(&error)),
     };
-    let whole = |why| Ok(ReadFile::Skipped(SkippedFile::whole(name.clone(), why)));
+    let whole = |why| Ok(ReadFile::Skipped(SkippedFile::whole(&name, why)));
     let is_empty = json.trim_ascii().is_empty();
-    if broken.is_empty() && is_empty {
+    if broken.is_empty() && is_empty && limit.is_none() {
         ensure!(!is_stdin(path), "{name}: is empty");
         return whole(Skip::Empty);
     }
@@ -239,6 +260,7 @@ fn read_file(path: &Path, named: bool) -> anyhow::Result<ReadFile> {
             None => errors.push(UnreadablePlace::of(&error)),
         }
     }
+    errors.extend(limit.as_ref().map(UnreadablePlace::of));
     if let ([(_, why), ..], true, true) = (skipped.as_slice(), is_empty, errors.is_empty()) {
         return whole(*why);
     }

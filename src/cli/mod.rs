@@ -26,6 +26,7 @@ mod explain;
 mod findings_report;
 mod input_objects;
 mod input_paths;
+mod input_room;
 mod input_texts;
 mod line_diff;
 mod manifest_texts;

@@ -1,9 +1,11 @@
 //! The findings about several objects together, of files that describe one cluster: Services and workloads, and what is
 //! stored of them.
 
-use std::collections::BTreeMap;
+use std::{cell::Cell, collections::BTreeMap};
 
 use super::{
+    file_finding::{FileFinding, FileObject},
+    finding_room::FindingRoom,
     findings_of_overlays::FindingsOfOverlays,
     reviewed_object::{ClusterNumber, ReviewedObject, placed},
     source_args::SourceArgs,
@@ -12,7 +14,10 @@ use super::{
 use crate::{
     cli::overlay_objects,
     decode::{self, Document},
-    engine::reason::{Finding, Reason},
+    engine::{
+        phrase::counted,
+        reason::{Finding, Reason},
+    },
     inventory::{Inventory, workloads::UnreadObjects},
     lint::{CustomizedObject, OverlayPlace, Overlays, PatchRoom, scopes},
     model::{
@@ -25,19 +30,26 @@ use crate::{
 const COPIED: [&str; 8] =
     ["Service", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob"];
 
-/// Adds the findings to the objects that they are about. `inventory` has all objects.
-pub(super) fn add(
-    items: &mut [ReviewedObject<'_>],
+/// Most objects, and bytes of them, that are read again for overlays and for versions of one directory, each time that they are: a
+/// few megabytes of kustomizations could otherwise take hours.
+const MOST_READ: (usize, usize) = (1 << 20, 1 << 30);
+
+/// Adds the findings to the objects that they are about. `inventory` has all objects. Returns what is not checked, because the
+/// objects have too many combinations.
+pub(super) fn add<'a>(
+    items: &mut [ReviewedObject<'a>],
     sources: &SourceArgs,
     inventory: &Inventory,
     overlays: &Overlays,
-) -> anyhow::Result<()> {
+    room: &mut FindingRoom,
+) -> anyhow::Result<Vec<FileFinding<'a>>> {
     let mut groups = groups(&compared(items), sources);
     // What another object replaces is in no cluster.
     for place in report_duplicates(items, sources, overlays) {
         groups[place] = NO_GROUP;
     }
-    let comparison = Comparison { sources, unread: &inventory.unread.of_text() };
+    let comparison =
+        Comparison { sources, unread: &inventory.unread.of_text(), left: Cell::new(MOST_READ), skipped: Cell::new(0) };
     let found = if overlays.variants() > 1 || overlays.has_patches() {
         comparison.of_overlays(items, &groups, overlays)?
     } else {
@@ -46,9 +58,12 @@ pub(super) fn add(
         comparison.of_groups(&compared(items), &groups, &of_all)?
     };
     for (item, found) in items.iter_mut().zip(&found) {
+        let before = item.count();
         item.add_workload_findings(found.iter());
+        item.keep_within(room, before);
     }
-    comparison.add_stale(items, &groups, inventory)
+    comparison.add_stale(items, &groups, inventory)?;
+    Ok(comparison.not_checked(items, overlays))
 }
 
 /// How objects are compared with each other.
@@ -56,6 +71,10 @@ struct Comparison<'s> {
     sources: &'s SourceArgs,
     /// Where text cannot be read.
     unread: &'s UnreadObjects,
+    /// How many objects, and bytes of them, may still be read.
+    left: Cell<(usize, usize)>,
+    /// How many comparisons are left out, because too many objects would be read.
+    skipped: Cell<usize>,
 }
 
 /// An object that is compared with others.
@@ -88,6 +107,36 @@ fn compared<'r, 'a>(items: &'r [ReviewedObject<'a>]) -> Vec<ComparedItem<'r, 'a>
 }
 
 impl Comparison<'_> {
+    /// Whether some objects may be read once more.
+    fn may_read(&self, items: &[ComparedItem<'_, '_>]) -> bool {
+        let bytes = items.iter().map(|one| one.item.document.raw.get().len()).sum();
+        let (objects, left) = self.left.get();
+        let left = objects.checked_sub(items.len()).zip(left.checked_sub(bytes));
+        match left {
+            Some(left) => self.left.set(left),
+            None => self.skipped.set(self.skipped.get() + 1),
+        }
+        left.is_some()
+    }
+
+    /// The finding that not all combinations are checked, at the first object that has some.
+    fn not_checked<'a>(&self, items: &[ReviewedObject<'a>], overlays: &Overlays) -> Vec<FileFinding<'a>> {
+        if self.skipped.get() == 0 {
+            return Vec::new();
+        }
+        let Some(first) = items.iter().find(|item| overlays.variants_of(item.file).len() > 1).or(items.first()) else {
+            return Vec::new();
+        };
+        let message = format!(
+            "not checked: what does not fit together in {} of overlays and directories with versions of the same objects; more than {} \
+             objects or {} GiB of them would be compared",
+            counted(self.skipped.get(), "more combination"),
+            MOST_READ.0,
+            MOST_READ.1 >> 30
+        );
+        vec![FileFinding::not_checked(FileObject::of(first.file, &first.document, &first.key), message)]
+    }
+
     /// The findings about each object, of which `groups` has the groups. `of_all` are those about all objects together.
     fn of_groups(
         &self,
@@ -115,6 +164,9 @@ impl Comparison<'_> {
         };
         for places in by_group.values() {
             let of_group: Vec<ComparedItem<'_, '_>> = places.iter().map(|place| items[*place]).collect();
+            if !self.may_read(&of_group) {
+                continue;
+            }
             let mut findings = self.inventory(&of_group)?.workload_findings(&self.sources.defaults());
             findings.retain(is_certain);
             self.attach(places, items, &findings, &mut found);
@@ -145,6 +197,11 @@ impl Comparison<'_> {
                 ComparedItem { item, decoded: of_overlay.or_else(|| decoded_in(None)) }
             };
             let some: Vec<ComparedItem<'_, '_>> = places.iter().map(in_variant).collect();
+            if !self.may_read(&some) {
+                // Nothing is known of this one: it has no part in what is missing, either.
+                places.into_iter().for_each(|place| of_variants[place].skip(variant));
+                continue;
+            }
             let groups = groups(&some, self.sources);
             let of_all = self.inventory(&some)?.workload_findings(&self.sources.defaults());
             let found = self.of_groups(&some, &groups, &of_all)?;
@@ -172,6 +229,9 @@ impl Comparison<'_> {
         }
         let written = |place: &usize| ComparedItem { item: &items[*place], decoded: None };
         let written: Vec<ComparedItem<'_, '_>> = places.iter().map(written).collect();
+        if !self.may_read(&written) {
+            return Ok(None);
+        }
         let groups = groups(&written, self.sources);
         let of_all = self.inventory(&written)?.workload_findings(&self.sources.defaults());
         self.of_groups(&written, &groups, &of_all).map(Some)
@@ -229,6 +289,9 @@ impl Comparison<'_> {
         for places in by_group(groups).into_values() {
             let compared: Vec<ComparedItem<'_, '_>> =
                 places.iter().map(|place| ComparedItem { item: &items[*place], decoded: None }).collect();
+            if !self.may_read(&compared) {
+                continue;
+            }
             let inventory = self.inventory(&compared)?;
             stale_findings::add(items, places, self.sources, &inventory);
         }
@@ -301,6 +364,9 @@ fn by_group(groups: &[usize]) -> BTreeMap<usize, Vec<usize>> {
     all
 }
 
+/// Most places of an object that are named.
+const MAX_NAMED: usize = 100;
+
 /// The group of an object that another one replaces.
 const NO_GROUP: usize = usize::MAX;
 
@@ -326,10 +392,14 @@ fn report_duplicates(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, ove
     others_of.dedup();
     for others in others_of.chunk_by(|a, b| a.0 == b.0) {
         let Some((last, _)) = others.first().copied() else { continue };
-        let others: Vec<String> =
-            others.iter().map(|(_, place)| format!("{}:{}", items[*place].file, items[*place].document.line)).collect();
+        let at = |(_, place): &(usize, usize)| format!("{}:{}", items[*place].file, items[*place].document.line);
+        let more = match others.len().saturating_sub(MAX_NAMED) {
+            0 => String::new(),
+            more => format!(" and {}", counted(more, "more place")),
+        };
+        let named: Vec<String> = others.iter().take(MAX_NAMED).map(at).collect();
         let key = items[last].key.clone();
-        let message = format!("{key} is also at {}; the last one counts", others.join(", "));
+        let message = format!("{key} is also at {}{more}; the last one counts", named.join(", "));
         let finding = Finding::new(Reason::DuplicateObject, key, message);
         items[last].add_workload_findings(std::iter::once(&finding));
     }

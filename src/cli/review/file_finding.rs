@@ -233,6 +233,12 @@ impl<'a> FileFinding<'a> {
         }
     }
 
+    /// The finding that something of an object, or from there on, is not checked.
+    pub(super) fn not_checked(at: FileObject<'a, '_>, message: String) -> Self {
+        let code = FindingCode::Reason(Reason::NotChecked);
+        Self { severity: Severity::Warning, effect: FindingEffect::Warned, code, ..Self::invalid(at, message) }
+    }
+
     /// A file that cannot be read beyond a place. It is not known which object is there.
     pub(super) fn unreadable(unreadable: UnreadableFile<'a>) -> Self {
         let UnreadableFile { file, place: UnreadablePlace { line, column, why } } = unreadable;

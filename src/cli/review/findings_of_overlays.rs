@@ -53,9 +53,10 @@ impl FindingsOfOverlays {
     /// Adds those of the next variant. `written` are the findings without patches, if there are any patches.
     pub(super) fn add(&mut self, variant: usize, found: Vec<Finding>, written: Option<&[Finding]>) {
         self.variants.insert(variant);
+        let written: Option<BTreeSet<(Reason, Option<&str>)>> =
+            written.map(|written| written.iter().map(|other| (other.code, other.pointer.as_deref())).collect());
         let is_written = |found: &Finding| {
-            let is_same = |other: &Finding| (other.code, &other.pointer) == (found.code, &found.pointer);
-            written.is_none_or(|written| written.iter().any(is_same))
+            written.as_ref().is_none_or(|written| written.contains(&(found.code, found.pointer.as_deref())))
         };
         let (missing, found): (Vec<_>, Vec<_>) = found.into_iter().partition(|f| OF_ABSENCE.contains(&f.code));
         for finding in found {
@@ -72,6 +73,11 @@ impl FindingsOfOverlays {
                 object.findings.push(finding);
             }
         }
+    }
+
+    /// Notes that the findings of a variant are not known.
+    pub(super) fn skip(&mut self, variant: usize) {
+        self.variants.insert(variant);
     }
 
     /// All of them. Those that not every overlay has, or only patches cause, name the overlays: the files do not show them.

@@ -6,6 +6,7 @@
 
 mod cluster_findings;
 mod file_finding;
+mod finding_room;
 mod findings_of_overlays;
 mod lint;
 mod review_documents;
@@ -81,6 +82,9 @@ impl ReviewArgs {
             input.complete &= finding.effect != FindingEffect::Invalid;
             finding.print_message();
         }
+        let unlisted = input.unlisted();
+        unlisted.iter().chain(&input.not_checked).for_each(FileFinding::print_message);
+        input.complete &= unlisted.is_none() && input.not_checked.is_empty();
         if self.output == ReviewFormat::Objects {
             print_objects(&input)?;
         } else {

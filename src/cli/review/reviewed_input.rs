@@ -1,10 +1,13 @@
 //! All objects of the input, with the answers and findings for each.
 
+use std::collections::BTreeSet;
+
 use serde_json::value::RawValue;
 
 use super::{
     cluster_findings,
     file_finding::{FileFinding, FileObject},
+    finding_room::{FindingRoom, MAX_FINDINGS},
     reviewed_object::{ReviewedObject, placed},
     source_args::{SourceArgs, SourceTexts},
 };
@@ -22,7 +25,7 @@ use crate::{
     inventory::{Findings, Inventory, Snapshot, workloads::UnreadObjects},
     lint::Overlays,
     model::{
-        ObjectKey,
+        ObjectKey, Text,
         installed::{POLICY_GROUP, POLICY_KIND},
         json::raw::{JsonMembers, object_key},
     },
@@ -33,9 +36,28 @@ pub(super) struct ReviewedInput<'a> {
     pub(super) objects: Vec<ReviewedObject<'a>>,
     /// Whether all of the input was read.
     pub(super) complete: bool,
+    /// What of it is not checked, because it would take too long.
+    pub(super) not_checked: Vec<FileFinding<'a>>,
+    /// The room for further findings.
+    pub(super) room: FindingRoom,
 }
 
 impl<'a> ReviewedInput<'a> {
+    /// The finding that some are not listed, at the first object that has some.
+    pub(super) fn unlisted(&self) -> Option<FileFinding<'a>> {
+        let mut unlisted = self.objects.iter().filter_map(|object| Some((object, object.unlisted?)));
+        let (first, mut severity) = unlisted.next()?;
+        let mut others = 0;
+        for (_, other) in unlisted {
+            others += 1;
+            severity = severity.max(other);
+        }
+        let of = if others == 0 { String::new() } else { format!(" and {}", counted(others, "more object")) };
+        let message = format!("the findings of this{of} are not listed: a run lists {MAX_FINDINGS}");
+        let at = FileObject::of(first.file, &first.document, &first.key);
+        Some(FileFinding { severity, ..FileFinding::not_checked(at, message) })
+    }
+
     /// The findings behind the answers for all objects.
     pub(super) fn answer_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
         self.objects.iter().flat_map(ReviewedObject::answer_findings)
@@ -53,6 +75,7 @@ struct ReviewContext {
     policies: Vec<EndpointPolicy>,
     inventory: Inventory,
     namespaces: Namespaces,
+    room: FindingRoom,
 }
 
 /// Decodes all objects, and reviews those of the kinds that have rules.
@@ -110,12 +133,14 @@ pub(super) fn read_files<'a>(
         if item.readable {
             let key = placed(&item.key, &sources.namespace);
             let old = stored.binary_search_by(|(known, _)| known.cmp(&key)).ok().and_then(|place| stored[place].1);
+            let before = item.count();
             item.review(&reviewer, old, manifests);
+            item.keep_within(&mut context.room, before);
         } else {
             item.refuse_unreadable();
         }
     }
-    cluster_findings::add(&mut items, sources, &context.inventory, &overlays)?;
+    let not_checked = cluster_findings::add(&mut items, sources, &context.inventory, &overlays, &mut context.room)?;
     if let Some(name) = policies.first_with_namespace_labels()
         && context.namespaces.is_empty()
         && items.iter().any(|i| i.answer.is_some())
@@ -124,7 +149,7 @@ pub(super) fn read_files<'a>(
             "{POLICY_KIND} {name} selects namespaces by label, and the input has no Namespace: the policy applies to no object"
         ));
     }
-    Ok(ReviewedInput { objects: items, complete })
+    Ok(ReviewedInput { objects: items, complete, not_checked, room: context.room })
 }
 
 /// The keys of the input in order, each with the stored object that it updates, if there is one.
@@ -176,7 +201,7 @@ impl ReviewContext {
             let problems = problems.iter().filter(|p| !offline_review::is_filled_in(p, &key));
             let input_findings = FileFinding::of_input(at, problems);
             let readable = input_findings.iter().all(|f| f.severity < Severity::Error);
-            items.push(ReviewedObject {
+            let mut item = ReviewedObject {
                 file: name,
                 document,
                 key,
@@ -186,7 +211,10 @@ impl ReviewContext {
                 readable,
                 clusters: Vec::new(),
                 has_schema: false,
-            });
+                unlisted: None,
+            };
+            item.keep_within(&mut self.room, (0, 0));
+            items.push(item);
         }
         Ok(items)
     }
@@ -203,14 +231,15 @@ impl ReviewContext {
         stored.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         stored.dedup_by(|(a, _), (b, _)| a == b);
         let mut complete = true;
+        let mut known_policies: BTreeSet<Text> = self.policies.iter().map(|policy| policy.meta.name.clone()).collect();
         for InputFile { name, documents } in old {
             let mut rest = Vec::new();
             for document in documents {
                 let key = object_key(&document.raw);
                 offline_review::note_namespace(&document.raw, &key, &mut self.namespaces);
-                let replaced = || self.policies.iter().any(|p| p.meta.name == key.name);
-                if is_policy(&key, &document.raw) && !replaced() {
+                if is_policy(&key, &document.raw) && !known_policies.contains(&key.name) {
                     complete &= self.add_policy(FileObject::of(name, document, &key));
+                    known_policies.extend(self.policies.last().map(|policy| policy.meta.name.clone()));
                 }
                 let key = placed(&key, &sources.namespace);
                 match stored.binary_search_by(|(known, _)| known.cmp(&key)) {

@@ -5,10 +5,13 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use super::file_finding::{FileFinding, FileObject, FindingCode, FindingEffect};
+use super::{
+    file_finding::{FileFinding, FileObject, FindingCode, FindingEffect},
+    finding_room::FindingRoom,
+};
 use crate::{
     admission::{
-        KINDS,
+        Decision, KINDS,
         offline_review::{OfflineReview, ReviewError, Reviewer},
     },
     decode::Document,
@@ -46,6 +49,8 @@ pub(super) struct ReviewedObject<'a> {
     pub(super) clusters: Vec<ClusterNumber>,
     /// Whether its fields were compared with a schema.
     pub(super) has_schema: bool,
+    /// The worst of its findings that are not listed, because there are too many.
+    pub(super) unlisted: Option<Severity>,
 }
 
 impl<'a> ReviewedObject<'a> {
@@ -72,6 +77,18 @@ impl<'a> ReviewedObject<'a> {
         self.input_findings.extend(FileFinding::of_stored(at, findings));
     }
 
+    /// Drops the findings for which there is no room, beside those that it had before.
+    pub(super) fn keep_within(&mut self, room: &mut FindingRoom, (input, rules): (usize, usize)) {
+        let dropped =
+            [room.keep(&mut self.input_findings, input), room.keep(&mut self.rule_findings, rules)].into_iter().max();
+        self.unlisted = self.unlisted.max(dropped.flatten());
+    }
+
+    /// How many findings it has.
+    pub(super) fn count(&self) -> (usize, usize) {
+        (self.input_findings.len(), self.rule_findings.len())
+    }
+
     /// Adds the findings about this object and those that it goes with.
     pub(super) fn add_workload_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
         let at = FileObject::of(self.file, &self.document, &self.key);
@@ -81,8 +98,10 @@ impl<'a> ReviewedObject<'a> {
     /// What is not decided is not allowed.
     pub(super) fn refuse_unreadable(&mut self) {
         let has_rules = KINDS.iter().any(|kind| kind.resource.kind() == self.key.kind);
-        if let Some(why) = self.input_findings.iter().find(|f| f.severity == Severity::Error).filter(|_| has_rules) {
-            self.answer = Some(OfflineReview::undecided(&why.text()));
+        let why = self.input_findings.iter().find(|f| f.severity == Severity::Error).map(FileFinding::text);
+        let why = why.or_else(|| self.unlisted.map(|_| "it has an error that is not listed".to_owned()));
+        if let Some(why) = why.filter(|_| has_rules) {
+            self.answer = Some(OfflineReview::undecided(&why));
         }
     }
 
@@ -165,6 +184,10 @@ impl<'a> ReviewedObject<'a> {
                 answer.refuse(&format!("an API server refuses the object: {}", why.join("; ")));
             }
             self.rule_findings.extend(refused);
+        }
+        if manifests {
+            // Only what is found is reported: half a million changed objects would take gigabytes.
+            answer = OfflineReview { operation: None, decision: Decision::default(), object: None, answers: None, ..answer };
         }
         self.answer = Some(answer);
     }

@@ -1,5 +1,7 @@
 //! What an API server would refuse of each object, beside what the rules and the decoder find.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::repeated_claims;
 use crate::{
     admission::Rule,
@@ -14,17 +16,23 @@ use crate::{
 
 /// Adds the findings of the validation to every object.
 pub(super) fn add(input: &mut ReviewedInput<'_>) {
-    for object in &mut input.objects {
+    let ReviewedInput { objects, room, .. } = input;
+    for object in objects.iter_mut() {
+        let before = object.count();
         object.rule_findings.iter_mut().for_each(FileFinding::set_not_applied);
         drop_pod_rules(object);
         object.input_findings.iter_mut().for_each(refuse);
+        if object.unlisted == Some(Severity::Error) {
+            continue;
+        }
         if object.is_mixture() {
             drop_findings_of_mixture(object);
         } else {
             add_to(object);
         }
+        object.keep_within(room, before);
     }
-    repeated_claims::add(&mut input.objects);
+    repeated_claims::add(objects, room);
 }
 
 /// What does not fit the mixture of two objects is of no use, until they are apart.
@@ -46,8 +54,9 @@ fn add_to(object: &mut ReviewedObject<'_>) {
     found.iter_mut().for_each(refuse);
     let has_ports = found.iter().any(|f| f.code == FindingCode::Reason(Reason::InvalidPort));
     // A selector that is missing selects nothing.
-    let lacks =
-        |field: &str| found.iter().any(|f| f.code == FindingCode::Reason(Reason::MissingField) && f.field == field);
+    let lacking = found.iter().filter(|f| f.code == FindingCode::Reason(Reason::MissingField));
+    let lacking: BTreeSet<&str> = lacking.map(|f| f.field.as_str()).collect();
+    let lacks = |field: &str| lacking.contains(field);
     object.input_findings.retain(|f| f.code != FindingCode::Reason(Reason::PodsRefused) || !lacks(&f.field));
     // The decoder knows of a port of a workload only that there is one.
     object.input_findings.retain(|f| {
@@ -56,17 +65,20 @@ fn add_to(object: &mut ReviewedObject<'_>) {
     // What cannot be decoded, or only as another value, is reported in the words of the schema.
     let of_decoder = [Reason::InvalidObject, Reason::InvalidPort, Reason::InvalidName].map(FindingCode::Reason);
     let is_counted = |f: &FileFinding<'_>| more.iter().any(|of_code| f.code == FindingCode::Reason(of_code.code));
+    let mut worst: BTreeMap<String, Severity> = BTreeMap::new();
+    for finding in &found {
+        let severity = worst.entry(finding.field.clone()).or_insert(finding.severity);
+        *severity = finding.severity.max(*severity);
+    }
     object.input_findings.retain(|f| {
-        let is_repeated = || is_counted(f) || found.iter().any(|other| other.field == f.field);
+        let is_repeated = || is_counted(f) || worst.contains_key(&f.field);
         !of_decoder.contains(&f.code) || f.field.is_empty() || !is_repeated()
     });
-    for finding in found {
-        // An error says more than a warning about its field.
-        object.input_findings.retain(|f| f.field != finding.field || f.severity >= finding.severity);
-        if !object.input_findings.iter().any(|f| f.field == finding.field) {
-            object.input_findings.push(finding);
-        }
-    }
+    // An error says more than a warning about its field.
+    object.input_findings.retain(|f| worst.get(&f.field).is_none_or(|worst| f.severity >= *worst));
+    let mut fields: BTreeSet<String> = object.input_findings.iter().map(|f| f.field.clone()).collect();
+    found.retain(|finding| fields.insert(finding.field.clone()));
+    object.input_findings.append(&mut found);
     object.input_findings.extend(FileFinding::of_input(at, &more));
     drop_repeated_rules(object);
 }

@@ -8,7 +8,7 @@ mod manifest_checks;
 mod repeated_claims;
 mod suppressions;
 
-use std::io::Write;
+use std::{collections::BTreeSet, io::Write};
 
 use clap::{Args, ValueEnum};
 
@@ -31,7 +31,7 @@ use crate::{
         phrase::{clip, counted},
         reason::{Reason, Severity},
     },
-    model::installed::POLICY_KIND,
+    model::{ObjectKey, installed::POLICY_KIND},
 };
 use lint_documents::{DocumentCounts, LintDocument, LintSummary};
 use suppressions::{SuppressedFinding, SuppressionArgs, write_baseline};
@@ -85,7 +85,8 @@ impl LintArgs {
         let texts = ManifestTexts::read(&self.sources.paths())?;
         let manifests = texts.manifests();
         let unread = manifests.unread();
-        let unreadable: Vec<FileFinding<'_>> = manifests.unreadable.into_iter().map(FileFinding::unreadable).collect();
+        let mut unreadable: Vec<FileFinding<'_>> =
+            manifests.unreadable.into_iter().map(FileFinding::unreadable).collect();
         let mut input = reviewed_input::read_files(
             &self.sources,
             &context,
@@ -93,6 +94,8 @@ impl LintArgs {
             Reading { complete: unreadable.is_empty(), manifests: true, unread, overlays: manifests.overlays },
         )?;
         manifest_checks::add(&mut input);
+        unreadable.extend(input.unlisted());
+        unreadable.append(&mut input.not_checked);
         let suppressed = accepted.apply(&mut input);
         if input.objects.is_empty() && input.complete {
             messages::warning("no manifest to check");
@@ -175,9 +178,11 @@ impl<'a> LintResult<'a> {
     }
 
     fn summary(&self) -> LintSummary {
+        let is_error = |f: &&FileFinding<'_>| f.severity == Severity::Error;
+        let suppressed = self.suppressed.iter().map(|s| &s.finding).filter(is_error);
+        let suppressed: BTreeSet<&ObjectKey> = suppressed.map(|f| &f.object).collect();
         let is_checked = |o: &ReviewedObject<'_>| {
-            let suppressed = self.suppressed.iter().map(|s| &s.finding).filter(|f| f.object == o.key);
-            let is_reported = || o.input_findings.iter().chain(suppressed).any(|f| f.severity == Severity::Error);
+            let is_reported = || o.input_findings.iter().any(|f| is_error(&f)) || suppressed.contains(&o.key);
             o.has_schema || o.answer.is_some() || o.key.kind == POLICY_KIND || is_reported()
         };
         let mut documents = DocumentCounts::default();

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::{
     cli::review::{
         file_finding::{FileFinding, FileObject},
+        finding_room::FindingRoom,
         reviewed_object::{ClusterNumber, ReviewedObject},
     },
     engine::{
@@ -40,7 +41,7 @@ struct RepeatedClaims {
 }
 
 /// Adds a finding to each Service that claims what another one of the same cluster has.
-pub(super) fn add(objects: &mut [ReviewedObject<'_>]) {
+pub(super) fn add(objects: &mut [ReviewedObject<'_>], room: &mut FindingRoom) {
     let repeated = find(objects);
     let lines = lines_of_owners(objects, repeated.iter().flat_map(|(_, claims)| &claims.listed));
     let line_of = |owner: &ClaimOwner| {
@@ -60,7 +61,9 @@ pub(super) fn add(objects: &mut [ReviewedObject<'_>]) {
         let found: Vec<Finding> = listed.into_iter().map(finding).chain(uncounted).collect();
         let object = &mut objects[place];
         let at = FileObject::of(object.file, &object.document, &object.key);
+        let before = object.count();
         object.input_findings.extend(FileFinding::of_input(at, &found));
+        object.keep_within(room, before);
     }
 }
 

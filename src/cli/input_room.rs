@@ -1,0 +1,49 @@
+//! What the files of a run may take together.
+//!
+//! The texts of manifests are in memory until all findings are printed. A few kilobytes of gzip may be gigabytes of text, and a
+//! text millions of objects.
+
+use std::io::Read;
+
+use crate::decode::{self, DecodeError, DecodeReason, Document, ReadableText, Source};
+
+/// The largest object that is checked. An API server stores 1.5 MiB, and values take many times their text.
+pub(super) const MAX_OBJECT_BYTES: usize = 8 << 20;
+
+/// The room that is left in memory.
+#[derive(Debug)]
+pub(super) struct InputRoom {
+    /// For texts, in bytes.
+    bytes: usize,
+    objects: usize,
+}
+
+impl Default for InputRoom {
+    fn default() -> Self {
+        Self { bytes: 1 << 30, objects: Source::manifests("").max_objects }
+    }
+}
+
+impl InputRoom {
+    /// The text of a file, if there is room for it.
+    pub(super) fn text(&mut self, input: impl Read + Send, source: &Source<'_>) -> Result<ReadableText, DecodeError> {
+        let most = source.max_object_bytes.min(self.bytes);
+        let read = decode::readable_text(input, &Source { max_object_bytes: most, ..*source })?;
+        // JSON may be longer than YAML.
+        let left = self.bytes.checked_sub(read.json.len());
+        let full = || DecodeError { input: source.name.to_owned(), line: 1, column: 1, reason: DecodeReason::TooLarge(most as u64) };
+        self.bytes = left.ok_or_else(full)?;
+        Ok(read)
+    }
+
+    /// The objects of a text for which there is room, and the error where the others begin.
+    pub(super) fn documents<'j>(
+        &mut self,
+        json: &'j str,
+        source: &Source<'_>,
+    ) -> (Vec<Document<'j>>, Option<DecodeError>) {
+        let read = decode::readable_documents(json, &Source { max_objects: self.objects, ..*source });
+        self.objects -= read.0.len();
+        read
+    }
+}

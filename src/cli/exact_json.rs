@@ -148,7 +148,8 @@ mod tests {
     fn texts_that_cannot_be_seen_are_escaped() {
         let json = "{\"a\\u202eb\":\"c\u{9b}d\\n\",\"e\":\"two\\nlines\\n\",\"f\":\"hidden-text-1-\",\"g\":[\"\u{e0041}\\\"\"]}";
         let yaml = raw_to_yaml(&RawValue::from_string(json.to_owned()).unwrap()).unwrap();
-        let want = "\"a\\u202eb\": \"c\\u009bd\\n\"\ne: |\n  two\n  lines\nf: \"hidden-text-1-\"\ng:\n- \"\\U000e0041\\\"\"\n";
+        let want =
+            "\"a\\u202eb\": \"c\\u009bd\\n\"\ne: |\n  two\n  lines\nf: \"hidden-text-1-\"\ng:\n- \"\\U000e0041\\\"\"\n";
         assert_eq!(yaml, want);
         let read: serde_json::Value = serde_json::from_str(&crate::decode::yaml_as_json(&yaml, "").unwrap()).unwrap();
         assert_eq!(read, serde_json::from_str::<serde_json::Value>(json).unwrap());

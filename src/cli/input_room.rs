@@ -31,7 +31,12 @@ impl InputRoom {
         let read = decode::readable_text(input, &Source { max_object_bytes: most, ..*source })?;
         // JSON may be longer than YAML.
         let left = self.bytes.checked_sub(read.json.len());
-        let full = || DecodeError { input: source.name.to_owned(), line: 1, column: 1, reason: DecodeReason::TooLarge(most as u64) };
+        let full = || DecodeError {
+            input: source.name.to_owned(),
+            line: 1,
+            column: 1,
+            reason: DecodeReason::TooLarge(most as u64),
+        };
         self.bytes = left.ok_or_else(full)?;
         Ok(read)
     }

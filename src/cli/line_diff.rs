@@ -83,13 +83,7 @@ fn push(runs: &mut Vec<Run>, same: bool, old: Range<usize>, new: Range<usize>) {
 }
 
 /// Equal lines of two parts in the order of both: of those that each part has once; if there are none, of all lines.
-fn pairs(
-    a: &[&str],
-    b: &[&str],
-    old: &Range<usize>,
-    new: &Range<usize>,
-    room: &mut Room,
-) -> Vec<(usize, usize)> {
+fn pairs(a: &[&str], b: &[&str], old: &Range<usize>, new: &Range<usize>, room: &mut Room) -> Vec<(usize, usize)> {
     let once_new = lines_once(b, new);
     let place_in_new = |line: &str| once_new.binary_search_by_key(&line, |(line, _)| line).ok();
     let pair = |(line, i): (&str, usize)| Some((i, once_new[place_in_new(line)?].1));

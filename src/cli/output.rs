@@ -142,7 +142,8 @@ impl Output {
             }
             return Ok(self.flush()?);
         }
-        let objects: Vec<ExactJson<'_>> = objects.iter().map(|raw| ExactJson { raw, json: true, hidden: None }).collect();
+        let objects: Vec<ExactJson<'_>> =
+            objects.iter().map(|raw| ExactJson { raw, json: true, hidden: None }).collect();
         match (format, objects.as_slice()) {
             (OutputFormat::Ndjson, objects) => objects.iter().try_for_each(|object| self.document(format, object))?,
             (_, [one]) => self.document(format, one)?,

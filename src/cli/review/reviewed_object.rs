@@ -187,7 +187,8 @@ impl<'a> ReviewedObject<'a> {
         }
         if manifests {
             // Only what is found is reported: half a million changed objects would take gigabytes.
-            answer = OfflineReview { operation: None, decision: Decision::default(), object: None, answers: None, ..answer };
+            answer =
+                OfflineReview { operation: None, decision: Decision::default(), object: None, answers: None, ..answer };
         }
         self.answer = Some(answer);
     }

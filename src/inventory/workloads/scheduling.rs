@@ -112,7 +112,8 @@ impl Scheduling {
     /// How many requirements a node is compared with, at most.
     pub(super) fn requirements(&self) -> usize {
         let values = |r: &LabelRequirement| 1 + r.values.len();
-        let of_term = |term: &NodeTerm| term.match_expressions.iter().chain(&term.match_fields).map(values).sum::<usize>();
+        let of_term =
+            |term: &NodeTerm| term.match_expressions.iter().chain(&term.match_fields).map(values).sum::<usize>();
         let required: usize = self.required.iter().flatten().map(of_term).sum();
         1 + self.node_selector.len() + required + self.tolerations.len()
     }

@@ -269,9 +269,7 @@ pub(super) fn decode_error(error: &DecodeError) -> ApiError {
         DecodeReason::ObjectTooLarge(_)
         | DecodeReason::TooManyObjects(_)
         | DecodeReason::TooManyDocuments(_)
-        | DecodeReason::TooMuchMemory(_) => {
-            ApiError::new(ProblemKind::TooLarge, error.reason.to_string())
-        }
+        | DecodeReason::TooMuchMemory(_) => ApiError::new(ProblemKind::TooLarge, error.reason.to_string()),
         DecodeReason::NoMemory => ApiError::new(ProblemKind::Busy, error.reason.to_string()),
         DecodeReason::Interrupted(why) => (*why).into(),
         reason => {

@@ -78,7 +78,8 @@ enum ViewContent<'a> {
 
 fn of_body(posted: &PostedBody<'_>) -> Result<JsonAnswer, ApiError> {
     let (text, source) = input::text(posted)?;
-    let mut request = read_view(&input::json(posted, text)?, &source).map_err(|error| input::request_error(posted, error))?;
+    let mut request =
+        read_view(&input::json(posted, text)?, &source).map_err(|error| input::request_error(posted, error))?;
     posted.interrupt.check()?;
     let nodes = Nodes::new(std::mem::take(&mut request.known.nodes));
     let ViewRequest { node, scheme, known, .. } = &request;

@@ -183,7 +183,7 @@ impl<'a> LintResult<'a> {
         let suppressed: BTreeSet<&ObjectKey> = suppressed.map(|f| &f.object).collect();
         let is_checked = |o: &ReviewedObject<'_>| {
             let is_reported = || o.input_findings.iter().any(|f| is_error(&f)) || suppressed.contains(&o.key);
-            o.has_schema || o.answer.is_some() || o.key.kind == POLICY_KIND || is_reported()
+            o.has_schema || o.unlisted.is_some() || o.answer.is_some() || o.key.kind == POLICY_KIND || is_reported()
         };
         let mut documents = DocumentCounts::default();
         for object in &self.input.objects {

@@ -133,7 +133,9 @@ impl Suppressions {
     /// Warns of what no finding needs any more, as far as `files` were read.
     fn warn_of_unused(&self, files: &BTreeSet<&str>) {
         if self.waivers.is_exhausted() {
-            messages::warning("not checked: whether the waivers accept all findings; too many of them have the same code");
+            messages::warning(
+                "not checked: whether the waivers accept all findings; too many of them have the same code",
+            );
         }
         for waiver in self.waivers.unused() {
             messages::warning(&format!("the waiver of {} ({}) has no finding", waiver.code, waiver.reason));

@@ -72,9 +72,9 @@ impl<'a> NearbyCandidates<'a> {
         comparisons: &Comparisons,
     ) -> Result<impl Iterator<Item = Candidate<'a>>, NotCompared> {
         let close = self.close(selector);
-        comparisons.take_selector(selector, close.len())?;
         for (key, value) in selector.iter() {
-            comparisons.take_letters(key.len().max(value.len()), close.len())?;
+            // Short labels are looked up as well.
+            comparisons.take_letters(key.len().max(value.len()).max(8), close.len())?;
         }
         Ok(close.into_iter().map(|place| self.all[place]))
     }
@@ -174,7 +174,9 @@ impl<'a> NearMiss<'a> {
         let is_wider = |other: &Labels| {
             other.len() <= self.same
                 && self.candidate.is_selected_by(other)
-                && other.iter().all(|(key, _)| self.differing.binary_search_by_key(&key, |(differing, _)| *differing).is_err())
+                && other
+                    .iter()
+                    .all(|(key, _)| self.differing.binary_search_by_key(&key, |(differing, _)| *differing).is_err())
         };
         self.same > 0
             && self.differing.iter().all(is_new)

@@ -232,7 +232,8 @@ fn is_number(name: &str) -> bool {
 /// The fault of a name that the workloads `of` do not have, or have with the protocol `other`, or only in an init container.
 fn missing(name: &Text, protocol: &str, of: &str, other: Option<&str>, init: bool, names: &str) -> PortFault {
     if let Some(has) = other {
-        let message = format!("the port {} of {of} has the protocol {has}, and that of the Service {protocol}", shortened(name));
+        let message =
+            format!("the port {} of {of} has the protocol {has}, and that of the Service {protocol}", shortened(name));
         return PortFault::new(Reason::ProtocolMismatch, message);
     }
     let has = match names {
@@ -241,7 +242,10 @@ fn missing(name: &Text, protocol: &str, of: &str, other: Option<&str>, init: boo
         one if !one.contains(", ") => format!("the only name is {one}"),
         names => format!("the names are {names}"),
     };
-    PortFault::new(Reason::NamedPortMissing, format!("no container of {of} has a port named {}; {has}", shortened(name)))
+    PortFault::new(
+        Reason::NamedPortMissing,
+        format!("no container of {of} has a port named {}; {has}", shortened(name)),
+    )
 }
 
 fn names<'p>(ports: impl Iterator<Item = &'p ContainerPort>) -> String {

@@ -106,12 +106,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
     }
 
     /// Checks the Services that have this selector.
-    fn check_selector(
-        &mut self,
-        selector: &'a Labels,
-        services: &[(usize, &'a Service)],
-        comparisons: &Comparisons,
-    ) {
+    fn check_selector(&mut self, selector: &'a Labels, services: &[(usize, &'a Service)], comparisons: &Comparisons) {
         let Ok(fault) = self.fault_or_check(selector, services, comparisons) else {
             self.not_compared.extend(services);
             return;

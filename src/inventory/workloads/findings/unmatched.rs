@@ -60,7 +60,9 @@ impl<'a> Namespaces<'_, 'a> {
     ) -> Result<Option<SelectorFault>, NotCompared> {
         let Some(manifests) = self.all.get(namespace) else { return Ok(None) };
         let nearest = nearby.nearest_that_differs(selector, comparisons)?.filter(NearMiss::is_typo);
-        let Some(nearest) = nearest.filter(|_| manifests.unread.selected_by(selector).is_none()) else { return Ok(None) };
+        let Some(nearest) = nearest.filter(|_| manifests.unread.selected_by(selector).is_none()) else {
+            return Ok(None);
+        };
         Ok(Some(of_nearest(namespace, manifests, &nearest, comparisons)))
     }
 

@@ -54,8 +54,7 @@ fn is_app_armor(profile: &str) -> bool {
 }
 
 fn names_of_containers<'v>(spec: &Field<'v, '_>) -> BTreeSet<&'v str> {
-    let names = ["containers", "initContainers"].map(|list| {
-        spec.key(list).items().map(|container| container.key("name").text()).collect::<BTreeSet<&str>>()
-    });
+    let names = ["containers", "initContainers"]
+        .map(|list| spec.key(list).items().map(|container| container.key("name").text()).collect::<BTreeSet<&str>>());
     names.into_iter().flatten().collect()
 }

@@ -14,6 +14,7 @@ mod cluster;
 mod command;
 mod fuzz;
 mod generate;
+mod growth;
 mod layers;
 mod lint;
 mod oracle;
@@ -66,6 +67,8 @@ enum Task {
     Protobuf,
     /// Run the fuzz targets (libFuzzer, with the pinned toolchain)
     Fuzz(fuzz::Arguments),
+    /// Count the instructions of every way in for inputs of growing sizes, and fail if they grow faster than the input (valgrind)
+    Growth(growth::Arguments),
     /// Compare with the real Go controllers on random states
     Parity(parity::ParityArgs),
     /// A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager
@@ -98,6 +101,7 @@ fn run(task: Task) -> Result<bool> {
             lint::all(&mut steps);
             test::all(&mut steps, &test::Arguments::default());
             test::short_attacks(&mut steps);
+            steps.run("growth", || growth::run(&growth::Arguments::default()));
             fuzz::all(&mut steps, &fuzz::Arguments::default())?;
         }
         Task::Lint => lint::all(&mut steps),
@@ -116,6 +120,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Bench(arguments) => steps.run("bench", || bench::run(&arguments).map(|()| Outcome::Passed)),
         Task::Soak(arguments) => steps.run("soak", || soak::run_soak(&arguments)),
         Task::Cluster(task) => steps.run("cluster", || cluster::run(&task).map(|()| Outcome::Passed)),
+        Task::Growth(arguments) => steps.run("growth", || growth::run(&arguments)),
         Task::Fuzz(arguments) => fuzz::all(&mut steps, &arguments)?,
     }
     Ok(steps.finish())

@@ -95,6 +95,7 @@ mod versions;
 mod watch_cache;
 mod watch_permission;
 mod watch_stream;
+mod watched_node;
 
 pub use node_health::NodeHealthOptions;
 pub use options::{EdgeOptions, EdgeTls};
@@ -102,3 +103,4 @@ pub use part::part;
 pub use permissions::{permissions, permissions_with_client_certificates};
 pub use polled_source::{PolledSource, PolledTrust, PolledUrl};
 pub use scheme::EdgeScheme;
+pub use watched_node::WatchedNode;

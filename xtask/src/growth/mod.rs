@@ -1,0 +1,105 @@
+//! `cargo xtask growth`: whether the work of every way in is proportional to its input.
+//!
+//! ```text
+//! benches/growth (dimensions, pairs) ─ prepare ─► inputs of n, 2n, 4n ─ measure, in callgrind ─► instructions ─► exponent
+//! ```
+//!
+//! Instructions are counted, not timed: the counts are the same on every machine, whatever else it does.
+
+mod callgrind;
+mod cases;
+mod document;
+mod exponent;
+
+use std::{fs, path::Path, process::Command};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{
+    command::{cargo, capture_within, has, run_with},
+    paths,
+    steps::{Outcome, Tally},
+};
+use cases::{CaseResult, measure_all};
+
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Arguments {
+    /// Larger inputs, and write the tables of docs/growth.md
+    #[arg(long)]
+    all: bool,
+    /// Only cases whose names contain this text
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
+    /// The most bytes that the last input of a case has more than the smallest one
+    #[arg(long, value_name = "BYTES")]
+    bytes: Option<u64>,
+}
+
+/// What is still proportional: the logarithm of a sort, and tables that double.
+const MOST: f64 = 1.25;
+/// The sizes of inputs, in continuous integration and with `--all`.
+const BYTES: u64 = 24_000;
+const ALL_BYTES: u64 = 200_000;
+
+/// Measures every case, and fails if an exponent is too large.
+pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
+    if !has("valgrind") {
+        return Outcome::missing("there is no valgrind: apt-get install valgrind");
+    }
+    let program = build()?;
+    let folder = paths::target().join("growth");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("emptying {}", folder.display()))?;
+    }
+    let inputs = folder.join("inputs");
+    fs::create_dir_all(&inputs).with_context(|| format!("creating {}", inputs.display()))?;
+    let bytes = arguments.bytes.unwrap_or(if arguments.all { ALL_BYTES } else { BYTES });
+    let mut prepare = Command::new(&program);
+    prepare.arg("prepare").arg(&inputs).arg(bytes.to_string()).arg(&arguments.only);
+    let index = capture_within(&mut prepare, 20 * MINUTE)?;
+    let results = measure_all(&program, &index, &folder)?;
+    ensure!(!results.is_empty(), "no case has {:?} in its name", arguments.only);
+    report(&results)?;
+    if arguments.all && arguments.only.is_empty() {
+        document::write(&results)?;
+    }
+    let failed = results.iter().filter(|result| is_too_steep(result)).count() as u64;
+    Ok(Outcome::Tests(Tally { passed: results.len() as u64 - failed, failed, ignored: 0 }))
+}
+
+const MINUTE: std::time::Duration = std::time::Duration::from_mins(1);
+
+/// Builds the program from the crates of the released one.
+fn build() -> Result<std::path::PathBuf> {
+    run_with(cargo().args("build --quiet --release --package xtask --features growth --bin growth".split(' ')))?;
+    Ok(paths::target().join("release/growth"))
+}
+
+fn is_too_steep(result: &CaseResult) -> bool {
+    result.exponent.is_some_and(|exponent| exponent > MOST)
+}
+
+/// Prints a line for each way in, and one for each case that is too steep.
+fn report(results: &[CaseResult]) -> Result<()> {
+    for row in document::rows(results) {
+        println!("    {row}");
+    }
+    for result in results.iter().filter(|result| is_too_steep(result)) {
+        let [.., last] = result.inputs;
+        let (function, share) = callgrind::heaviest(&result.counts)?;
+        println!(
+            "    FAILED {}: exponent {:.2}, {MOST} allowed; n = {}, {} instructions for {} bytes, {share} % of them in {function}",
+            result.name,
+            result.exponent.unwrap_or_default(),
+            4 * result.n,
+            last.instructions,
+            last.bytes,
+        );
+        println!("        cargo xtask growth --only '{}'; callgrind_annotate {}", result.name, shown(&result.counts));
+    }
+    Ok(())
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(paths::root()).unwrap_or(path).display().to_string()
+}

@@ -47,6 +47,11 @@ pub(crate) fn endpoint_ports(n: usize) -> Vec<Value> {
     list(n, |i| json!({ "name": format!("p{i}"), "port": 1 + i % 65535, "protocol": "TCP" }))
 }
 
+/// Ports that no other object has: what looks for an equal one finds none.
+pub(crate) fn other_ports(n: usize) -> Vec<Value> {
+    list(n, |i| json!({ "name": format!("q{i}"), "port": 1 + i % 65535, "protocol": "UDP" }))
+}
+
 /// Ports of containers.
 pub(crate) fn container_ports(n: usize) -> Vec<Value> {
     list(n, |i| json!({ "name": format!("p{i}"), "containerPort": 1 + i % 65535, "protocol": "TCP" }))

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     objects::{
-        NAMESPACE, address, endpoint_addresses, endpoint_ports, endpoints, entries_and, list, node, pod, policy, range,
+        NAMESPACE, address, endpoint_addresses, endpoint_ports, endpoints, entries_and, list, node, other_ports, pod, policy, range,
         service, service_ports, slice, slice_endpoints, text,
     },
     sizes::{Family, Input, Sizes},
@@ -23,6 +23,7 @@ pub(crate) const FAMILIES: &[Family] = &[
             ("equal endpoints", 0),
             ("equal ports", 0),
             ("stored slices", 1),
+            ("stored equal slices", 0),
             ("stored endpoints", 1),
             ("stored ports", 1),
             ("stored pods", 0),
@@ -61,7 +62,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "mutate Endpoints",
-        base: &[("subsets", 1), ("addresses", 2000), ("not ready addresses", 0), ("ports", 1), ("annotations", 0)],
+        base: &[("subsets", 1), ("addresses", 300), ("not ready addresses", 0), ("ports", 1), ("annotations", 0)],
         without: &[],
         make: endpoints_mutation,
     },
@@ -173,7 +174,16 @@ fn slice_review(s: &Sizes) -> Input {
     object["metadata"]["annotations"] = entries_and(s.get("annotations"), "a", &[]);
     let mut stored = vec![service("web", 1)];
     stored.extend(list(s.get("stored slices"), |i| {
-        slice(&format!("web-{i}"), slice_endpoints(s.get("stored endpoints"), i * s.get("stored endpoints")), s.get("stored ports"))
+        let each = s.get("stored endpoints");
+        let mut stored = slice(&format!("web-{i}"), slice_endpoints(each, i * each), 0);
+        stored["ports"] = other_ports(s.get("stored ports")).into();
+        stored
+    }));
+    // The slices of one address.
+    stored.extend(list(s.get("stored equal slices"), |i| {
+        let mut stored = slice(&format!("same-{i}"), slice_endpoints(1, 0), 0);
+        stored["ports"] = other_ports(1).into();
+        stored
     }));
     stored.extend(list(s.get("stored pods"), |i| pod(i, 1)));
     stored.extend(list(s.get("stored nodes"), node));

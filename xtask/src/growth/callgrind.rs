@@ -11,12 +11,13 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 /// Gives each line of `index` to the program `growth`, and returns what it printed for each. The counts of the i-th line are in
-/// the file `folder/out.{i + 1}`.
+/// the file that [`counts`] names.
 pub(super) fn measure(program: &Path, index: &Path, folder: &Path) -> Result<Vec<String>> {
     fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     let lines = File::open(index).with_context(|| format!("opening {}", index.display()))?;
     let mut command = Command::new("valgrind");
-    command.args(["-q", "--tool=callgrind", "--zero-before=growth::growth_begin*", "--dump-before=growth::growth_end*"]);
+    // What was counted before an input is written, too: callgrind would forget only what the thread itself has done.
+    command.args(["-q", "--tool=callgrind", "--dump-before=growth::growth_begin*", "--dump-before=growth::growth_end*"]);
     command.arg(format!("--callgrind-out-file={}", folder.join("out").display()));
     let output = command.arg(program).arg("measure").stdin(Stdio::from(lines)).output().context("starting valgrind")?;
     let printed = String::from_utf8_lossy(&output.stdout);
@@ -25,8 +26,8 @@ pub(super) fn measure(program: &Path, index: &Path, folder: &Path) -> Result<Vec
     Ok(printed.lines().map(str::to_owned).collect())
 }
 
-/// Counts a whole run of the program with arguments of `roster`, which begin with a folder's inputs.
-pub(super) fn measure_run(program: &Path, arguments: &[String], counts: &Path) -> Result<()> {
+/// Counts a whole run of the program with arguments of `roster`. Returns how many bytes it printed.
+pub(super) fn measure_run(program: &Path, arguments: &[String], counts: &Path) -> Result<u64> {
     let mut command = Command::new("valgrind");
     command.args(["-q", "--tool=callgrind"]).arg(format!("--callgrind-out-file={}", counts.display()));
     let output = command.arg(program).args(arguments).stdin(Stdio::null()).output().context("starting valgrind")?;
@@ -34,12 +35,12 @@ pub(super) fn measure_run(program: &Path, arguments: &[String], counts: &Path) -
     let code = output.status.code();
     let shown = || String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(code == Some(0) || code == Some(1), "roster {} ended with {}: {}", arguments.join(" "), output.status, shown());
-    Ok(())
+    Ok(output.stdout.len() as u64)
 }
 
 /// The file with the counts of one input.
 pub(super) fn counts(folder: &Path, at: usize) -> PathBuf {
-    folder.join(format!("out.{}", at + 1))
+    folder.join(format!("out.{}", 2 * at + 2))
 }
 
 /// The instructions in a file of counts.

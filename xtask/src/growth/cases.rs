@@ -49,8 +49,10 @@ pub(super) struct CaseResult {
 }
 
 impl CaseResult {
-    fn new(lines: &[IndexLine], instructions: [u64; 3], counts: PathBuf) -> Self {
-        let inputs = [0, 1, 2].map(|i| Measured { bytes: lines[i].bytes, instructions: instructions[i] });
+    /// `counted` are instructions, and bytes of the answer.
+    fn new(lines: &[IndexLine], counted: [(u64, u64); 3], counts: PathBuf) -> Self {
+        let measured = |i: usize| Measured { bytes: lines[i].bytes + counted[i].1, instructions: counted[i].0 };
+        let inputs = [0, 1, 2].map(measured);
         Self { name: lines[0].case.clone(), n: lines[0].n, inputs, exponent: exponent(inputs), counts }
     }
 }
@@ -99,17 +101,20 @@ fn measure_part(program: &Path, part: &[IndexLine], folder: &Path) -> Result<Vec
     let text: String = part.iter().map(|line| line.text.clone() + "\n").collect();
     fs::write(&index, text).with_context(|| format!("writing {}", index.display()))?;
     let printed = callgrind::measure(program, &index, folder)?;
+    let mut answers = Vec::new();
     for (line, printed) in part.iter().zip(&printed) {
-        ensure!(printed.starts_with("ok\t"), "{}, n = {}: {printed}", line.case, line.n);
+        let answer = printed.strip_prefix("ok\t").and_then(|bytes| bytes.parse::<u64>().ok());
+        answers.push(answer.with_context(|| format!("{}, n = {}: {printed}", line.case, line.n))?);
     }
     ensure!(printed.len() == part.len(), "{} of {} inputs were measured", printed.len(), part.len());
     let mut results = Vec::new();
     for (at, lines) in part.chunks_exact(3).enumerate() {
-        let mut sums = [0; 3];
-        for (i, sum) in sums.iter_mut().enumerate() {
-            *sum = callgrind::instructions(&callgrind::counts(folder, at * 3 + i))?;
+        let mut counted = [(0, 0); 3];
+        for (i, counted) in counted.iter_mut().enumerate() {
+            let at = at * 3 + i;
+            *counted = (callgrind::instructions(&callgrind::counts(folder, at))?, answers[at]);
         }
-        results.push(CaseResult::new(lines, sums, callgrind::counts(folder, at * 3 + 2)));
+        results.push(CaseResult::new(lines, counted, callgrind::counts(folder, at * 3 + 2)));
     }
     Ok(results)
 }
@@ -117,13 +122,14 @@ fn measure_part(program: &Path, part: &[IndexLine], folder: &Path) -> Result<Vec
 /// A run of the command line for each input.
 fn measure_cli(program: &Path, lines: &[IndexLine], folder: &Path) -> Result<CaseResult> {
     fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
-    let mut sums = [0; 3];
+    let mut counted = [(0, 0); 3];
     for (i, line) in lines.iter().enumerate() {
         let inputs = line.file.join("in").display().to_string();
         let arguments: Vec<String> = line.way.split(' ').skip(1).map(|word| word.replace("DIR", &inputs)).collect();
         let counts = callgrind::counts(folder, i);
-        callgrind::measure_run(program, &arguments, &counts).with_context(|| format!("{}, n = {}", line.case, line.n))?;
-        sums[i] = callgrind::instructions(&counts)?;
+        let printed = callgrind::measure_run(program, &arguments, &counts);
+        let printed = printed.with_context(|| format!("{}, n = {}", line.case, line.n))?;
+        counted[i] = (callgrind::instructions(&counts)?, printed);
     }
-    Ok(CaseResult::new(lines, sums, callgrind::counts(folder, 2)))
+    Ok(CaseResult::new(lines, counted, callgrind::counts(folder, 2)))
 }

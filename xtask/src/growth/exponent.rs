@@ -1,28 +1,33 @@
 //! The exponent of a case: how its instructions grow with the bytes of its input.
 
-/// One input: its bytes, and what it took.
+/// One input: its size, and what it took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Measured {
+    /// The bytes of the input and of its answer.
     pub bytes: u64,
     pub instructions: u64,
 }
 
-/// The least that an input takes more than the one of half its size, for an exponent to say something: a few allocations more
-/// or less are some thousand instructions.
-const LEAST: u64 = 20_000;
+/// The least that an input takes more than the one of half its size, for an exponent to say something: threads and allocations
+/// take some thousand instructions more or less each time.
+const LEAST: u64 = 50_000;
+
+/// The bytes that twice an input has more, as a factor, above which it is itself a product: 2 if it is none, and 4 if it is.
+const PRODUCT: f64 = 2.3;
 
 /// The exponent between the first step (n to 2n) and the second (2n to 4n): 1 where twice the input takes twice as much, 2
-/// where it takes four times as much. What every input takes, whatever its size, is in no step. `None` if the steps are too
-/// small to tell.
+/// where it takes four times as much. What every input takes, whatever its size, is in no step. An input that is a product of
+/// both dimensions, or has an answer that is, may take as much. `None` if the steps are too small to tell.
 pub(super) fn exponent(inputs: [Measured; 3]) -> Option<f64> {
     let step = |of: fn(&Measured) -> u64, i: usize| of(&inputs[i + 1]).saturating_sub(of(&inputs[i]));
     let [first, second] = [0, 1].map(|i| step(|input| input.instructions, i));
     let [first_bytes, second_bytes] = [0, 1].map(|i| step(|input| input.bytes, i));
-    if second < LEAST || first_bytes == 0 || second_bytes <= first_bytes {
+    if second < LEAST {
         return None;
     }
-    let growth = second as f64 / first.max(LEAST / 4) as f64;
-    Some(growth.ln() / (second_bytes as f64 / first_bytes as f64).ln())
+    let growth = (second as f64 / first.max(LEAST / 2) as f64).log2();
+    let is_product = second_bytes as f64 > PRODUCT * first_bytes as f64;
+    Some(if is_product { growth / 2.0 } else { growth })
 }
 
 #[cfg(test)]
@@ -45,11 +50,12 @@ mod tests {
             (|n| 50 * n * n, |n| n * n, Some(1.0)),
             (|n| n * n * n, |n| n * n, Some(1.5)),
             // Half of it is a product.
-            (|n| 5_000 * n + 20 * n * n, linear, Some(1.632)),
+            (|n| 5_000 * n + 20 * n * n, linear, Some(1.628)),
             // Hardly anything.
             (|n| 1_000_000 + n, linear, None),
             (|_| 1_000_000, linear, None),
-            (|n| 5_000 * n, |_| 100, None),
+            // A product in an input that does not grow.
+            (|n| 50 * n * n, |_| 100, Some(2.0)),
         ] {
             assert_eq!(case(work, bytes).map(|e| (e * 1000.0).round() / 1000.0), want);
         }

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 /// A review of a small slice.
 pub(crate) fn good_review() -> String {
-    review(&slice(&[json!({ "addresses": ["10.1.2.3"], "conditions": { "ready": true } })]))
+    slice_review(&[json!({ "addresses": ["10.1.2.3"], "conditions": { "ready": true } })])
 }
 
 /// The same with an address that a rule refuses.
 pub(crate) fn bad_review() -> String {
-    review(&slice(&[json!({ "addresses": ["127.0.0.1"], "conditions": { "ready": true } })]))
+    slice_review(&[json!({ "addresses": ["127.0.0.1"], "conditions": { "ready": true } })])
 }
 
 /// A review of a slice that has a thousand endpoints with many addresses, 1.2 MB in all; the last address is refused.
@@ -27,27 +27,38 @@ pub(crate) fn large_bad_review() -> String {
         })
         .collect();
     endpoints.push(json!({ "addresses": ["127.0.0.1"] }));
-    review(&slice(&endpoints))
+    slice_review(&endpoints)
 }
 
-fn slice(endpoints: &[Value]) -> Value {
-    json!({
-        "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+fn slice_review(endpoints: &[Value]) -> String {
+    let slice = json!({
+        "addressType": "IPv4",
         "metadata": { "name": "web-1", "namespace": "shop", "labels": { "kubernetes.io/service-name": "web" } },
         "endpoints": endpoints,
         "ports": [{ "name": "http", "port": 8080, "protocol": "TCP" }],
-    })
+    });
+    object_review("EndpointSlice", &slice)
 }
 
-fn review(object: &Value) -> String {
-    let group = "discovery.k8s.io";
+/// A dry-run review of a new object.
+pub(crate) fn object_review(kind: &str, object: &Value) -> String {
+    let group = if kind == "EndpointSlice" { "discovery.k8s.io" } else { "" };
+    let plural = match kind {
+        "Service" => "services",
+        "Endpoints" => "endpoints",
+        _ => "endpointslices",
+    };
+    let mut object = object.clone();
+    object["kind"] = json!(kind);
+    object["apiVersion"] = json!(if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") });
+    let meta = &object["metadata"];
     json!({
         "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
         "request": {
-            "uid": "5f1c1d0e-0000-4000-8000-000000000001", "operation": "CREATE", "dryRun": false,
-            "kind": { "group": group, "version": "v1", "kind": "EndpointSlice" },
-            "resource": { "group": group, "version": "v1", "resource": "endpointslices" },
-            "namespace": "shop", "name": "web-1",
+            "uid": "5f1c1d0e-0000-4000-8000-000000000001", "operation": "CREATE", "dryRun": true,
+            "kind": { "group": group, "version": "v1", "kind": kind },
+            "resource": { "group": group, "version": "v1", "resource": plural },
+            "namespace": meta["namespace"], "name": meta["name"],
             "userInfo": { "username": "jane", "groups": ["system:authenticated"] },
             "object": object, "oldObject": null,
         },
@@ -112,13 +123,14 @@ pub(crate) fn expanding() -> std::io::Result<Vec<Vec<u8>>> {
     Ok(vec![many(450_000, &pod)?, many(8_000, &endpoints)?, many(1_800, &slice)?])
 }
 
-fn gzip(text: &str) -> std::io::Result<Vec<u8>> {
+pub(crate) fn gzip(text: &str) -> std::io::Result<Vec<u8>> {
     let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut out, text.as_bytes())?;
     out.finish()
 }
 
-fn pod(i: usize) -> Value {
+/// A ready pod of the namespace `shop`.
+pub(crate) fn pod(i: usize) -> Value {
     let (name, ip) = (format!("web-7d4b9c6f5d-{i:05}"), format!("10.1.{}.{}", i / 250, i % 250 + 1));
     json!({
         "metadata": { "name": name, "namespace": "shop", "uid": name, "labels": { "app": "web" } },

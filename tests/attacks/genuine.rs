@@ -44,6 +44,8 @@ const REVIEW: Duration = Duration::from_secs(10);
 const KEPT: usize = 8;
 /// Watches of a node proxy.
 const WATCHES: usize = 8;
+/// The pods of the Services that it plans: one in a few kilobytes, and one in more than 256 KiB.
+const PLANS: [usize; 2] = [10, 1200];
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 /// The longest time that a client of the REST API waits: clients take turns.
 const CALL: Duration = Duration::from_secs(10);
@@ -70,7 +72,7 @@ pub(crate) struct Probe {
 pub(crate) struct Seen {
     pub(crate) reviews: Vec<Review>,
     pub(crate) probes: Vec<Probe>,
-    /// Plans of a small Service, if there is a REST API; of a node proxy, the events that its watches must send.
+    /// Plans of a small Service and of a larger one, if there is a REST API; of a node proxy, the events that its watches must send.
     pub(crate) calls: Vec<Probe>,
     /// Resident memory in bytes.
     pub(crate) memory: Vec<(Instant, u64)>,
@@ -154,7 +156,7 @@ pub(crate) struct Client {
     http1: TlsConnector,
     http2: TlsConnector,
     requests: Arc<GenuineRequests>,
-    plan: Arc<[u8]>,
+    plans: [Arc<[u8]>; 2],
     /// The changes of the object that is watched, if there is one.
     changes: Option<Changes>,
     kept_http1: Arc<Kept<Connection>>,
@@ -170,7 +172,7 @@ impl Client {
             http1: tls::connector(&[])?,
             http2: tls::connector(&[b"h2"])?,
             requests: Arc::new(GenuineRequests::new(targets.site)),
-            plan: Request::post("/v1/plan", bodies::state(10).as_bytes()).http1().into(),
+            plans: PLANS.map(|pods| Request::post("/v1/plan", bodies::state(pods).as_bytes()).http1().into()),
             changes,
             kept_http1: Kept::new(),
             kept_http2: Kept::new(),
@@ -210,8 +212,8 @@ impl Client {
                 _ = probes.tick() => {
                     tasks.spawn(self.clone().probe("/livez"));
                     tasks.spawn(self.clone().probe("/readyz"));
-                    if let Some(rest) = self.targets.rest {
-                        tasks.spawn(self.clone().call(rest));
+                    for plan in self.targets.rest.iter().flat_map(|_| &self.plans) {
+                        tasks.spawn(self.clone().call(plan.clone()));
                     }
                 }
                 _ = memory.tick() => {
@@ -306,18 +308,18 @@ impl Client {
         self.see(|seen| seen.probes.push(Probe { began, failed }));
     }
 
-    /// Plans a small Service.
-    async fn call(self, rest: SocketAddr) {
+    /// Plans a Service.
+    async fn call(self, plan: Arc<[u8]>) {
         let began = Instant::now();
         let asked = async {
-            let mut connection = tcp(GENUINE, rest).await?;
-            let answer = http1::exchange(&mut connection, &self.plan).await?;
+            let mut connection = tcp(GENUINE, self.targets.rest.context("no REST API")?).await?;
+            let answer = http1::exchange(&mut connection, &plan).await?;
             ensure!(answer.status == 200, "{answer}");
             Ok(())
         };
         let failed = match timeout(CALL, asked).await {
-            Err(_) => Some("plan: no answer within 10 s".to_owned()),
-            Ok(result) => result.err().map(|error: anyhow::Error| format!("plan: {error:#}")),
+            Err(_) => Some(format!("plan of {} bytes: no answer within 10 s", plan.len())),
+            Ok(result) => result.err().map(|error: anyhow::Error| format!("plan of {} bytes: {error:#}", plan.len())),
         };
         self.see(|seen| seen.calls.push(Probe { began, failed }));
     }

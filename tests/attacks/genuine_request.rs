@@ -41,12 +41,12 @@ pub(crate) struct GenuineRequests {
 impl GenuineRequests {
     pub(crate) fn new(site: Site) -> Self {
         let genuine = |judge: fn(&Answer) -> Outcome| move |request| GenuineRequest { request, judge };
-        let bad = if site == Site::Edge {
+        let bad = if site.is_edge() {
             strangers().into_iter().map(genuine(refused_read)).collect()
         } else {
             vec![genuine(refused_review)(Request::post(REVIEW, bodies::bad_review().as_bytes()))]
         };
-        let good = genuine(if site == Site::Edge { pruned_list } else { allowed_review })(site.request());
+        let good = genuine(if site.is_edge() { pruned_list } else { allowed_review })(site.request());
         Self { site, good, bad }
     }
 
@@ -56,15 +56,15 @@ impl GenuineRequests {
             let at = usize::try_from(number / BAD).unwrap_or(0) % self.bad.len();
             return self.bad[at].clone();
         }
-        if self.site == Site::Edge && number % FRESH == 1 {
+        if self.site.is_edge() && number % FRESH == 1 {
             let request = Request::get(SHOP).with_token(&format!("{GENUINE}-{number}"));
             return GenuineRequest { request, ..self.good.clone() };
         }
-        if self.site == Site::Edge && number % FRESH == 2 {
+        if self.site.is_edge() && number % FRESH == 2 {
             let request = Request::get("/api/v1/namespaces/shop/pods").with_token(GENUINE);
             return GenuineRequest { request, judge: proxied_list };
         }
-        if self.site == Site::Edge && number % FRESH == 3 {
+        if self.site.is_edge() && number % FRESH == 3 {
             let request = Request::get(format!("/api/v1/namespaces/shop/services/new-{number}")).with_token(GENUINE);
             return GenuineRequest { request, judge: missing_object };
         }
@@ -78,8 +78,8 @@ impl Site {
     /// What the genuine client sends.
     pub(crate) fn request(self) -> Request {
         match self {
-            Self::Webhook | Self::Rest => Request::post(REVIEW, bodies::good_review().as_bytes()),
-            Self::Edge => Request::get(SHOP).with_token(GENUINE),
+            _ if self.is_edge() => Request::get(SHOP).with_token(GENUINE),
+            _ => Request::post(REVIEW, bodies::good_review().as_bytes()),
         }
     }
 
@@ -87,8 +87,8 @@ impl Site {
     /// token is unknown.
     pub(crate) fn post(self) -> Request {
         match self {
-            Self::Webhook | Self::Rest => Request::post("/validate?timeout=30s", b""),
-            Self::Edge => Request::post("/api/v1/namespaces/shop/pods", b"").with_token(NOBODY),
+            _ if self.is_edge() => Request::post("/api/v1/namespaces/shop/pods", b"").with_token(NOBODY),
+            _ => Request::post("/validate?timeout=30s", b""),
         }
     }
 }

@@ -28,8 +28,13 @@ impl Request {
 
     /// A request with a body of JSON.
     pub(crate) fn post(path: impl Into<String>, body: &[u8]) -> Self {
+        Self::post_as(path, "application/json", body)
+    }
+
+    /// A request with a body of this type.
+    pub(crate) fn post_as(path: impl Into<String>, content_type: &str, body: &[u8]) -> Self {
         let request = Self { method: Method::Post, body: body.into(), ..Self::get(path) };
-        request.with("content-type", "application/json")
+        request.with("content-type", content_type)
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {

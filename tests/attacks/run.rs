@@ -15,7 +15,7 @@ use crate::{
     attacks::Attack,
     genuine::{Genuine, Seen},
     genuine_request::Outcome,
-    report::SLOW,
+    report::{IDLE, SLOW},
     site::{self, Certificate, Server, Site},
 };
 
@@ -39,6 +39,9 @@ pub(crate) struct Measured {
     /// The processor time of the attackers and of the server while the attack lasted.
     pub(crate) attackers_time: Duration,
     pub(crate) server_time: Duration,
+    /// The cores that the server took at the end of its recovery, and the processor time of its start.
+    pub(crate) cores_after: f64,
+    pub(crate) start_time: Duration,
     /// Whether the server still ran at the end.
     pub(crate) survived: bool,
     /// What the API server behind it had to do.
@@ -68,9 +71,12 @@ pub(crate) fn run(
     let (began, before) = (Instant::now(), server.processor_time());
     let (counts, attackers_time) = self::attack(attack, server.targets, sources, duration)?;
     let (ended, after) = (Instant::now(), server.processor_time());
+    let mut cores_after = 0.0;
     while ended.elapsed() < AFTER {
-        thread::sleep(CALM / 4);
-        if duration < SHORT && ended.elapsed() > CALM && genuine.is_calm(CALM, SLOW) {
+        let (since, used) = (Instant::now(), server.processor_time());
+        thread::sleep(CALM / 2);
+        cores_after = server.processor_time().saturating_sub(used).div_duration_f64(since.elapsed());
+        if duration < SHORT && ended.elapsed() > CALM && cores_after < IDLE && genuine.is_calm(CALM, SLOW) {
             break;
         }
     }
@@ -83,7 +89,21 @@ pub(crate) fn run(
         access_reviews: upstream.access_reviews(),
         most_connections: upstream.most_connections(),
     });
-    Ok(Measured { attack, site, began, ended, seen, counts, attackers_time, server_time, survived, upstream })
+    let start_time = server.start_time;
+    Ok(Measured {
+        attack,
+        site,
+        began,
+        ended,
+        seen,
+        counts,
+        attackers_time,
+        server_time,
+        cores_after,
+        start_time,
+        survived,
+        upstream,
+    })
 }
 
 /// Runs the attackers on a thread of their own. Returns what they did, and the processor time of the thread.

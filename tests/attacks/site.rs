@@ -12,7 +12,9 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use crate::{
+    api_server::ApiServer,
     attacker::Targets,
+    stored,
     upstream::{Changes, Upstream},
 };
 
@@ -26,8 +28,14 @@ pub(crate) enum Site {
     Webhook,
     /// The webhook and the REST API of `roster serve`.
     Rest,
+    /// The webhook, with a copy of a cluster whose slices have many ports.
+    Cluster,
+    /// The webhook, with policies that deny many ranges.
+    Policies,
     /// The node proxy, `roster edge`.
     Edge,
+    /// The node proxy, beside a Service with many topology keys and endpoints.
+    Keys,
 }
 
 impl Site {
@@ -35,13 +43,26 @@ impl Site {
         match self {
             Self::Webhook => "webhook",
             Self::Rest => "rest",
+            Self::Cluster => "cluster",
+            Self::Policies => "policies",
             Self::Edge => "edge",
+            Self::Keys => "keys",
         }
+    }
+
+    /// Whether it is a node proxy.
+    pub(crate) fn is_edge(self) -> bool {
+        matches!(self, Self::Edge | Self::Keys)
+    }
+
+    /// Whether it can answer only when it has read the objects of an API server.
+    fn reads_objects(self) -> bool {
+        self.is_edge() || self == Self::Cluster
     }
 
     /// What the server calls itself.
     fn program(self) -> &'static str {
-        if self == Self::Edge { "roster edge" } else { "roster serve" }
+        if self.is_edge() { "roster edge" } else { "roster serve" }
     }
 }
 
@@ -72,14 +93,16 @@ pub(crate) struct Server {
     pub(crate) targets: Targets,
     /// The API server of a node proxy.
     pub(crate) upstream: Option<Upstream>,
+    /// The processor time that it had used when it could answer.
+    pub(crate) start_time: Duration,
 }
 
 impl Server {
-    /// Starts a server, and waits until it listens; a node proxy, until it can answer.
+    /// Starts a server, and waits until it listens; one that reads objects, until it can answer.
     pub(crate) fn start(program: &Path, certificate: &Certificate, site: Site) -> Result<Self> {
         let rest = (site == Site::Rest).then(free_address).transpose()?;
         let targets = Targets { site, served: free_address()?, admin: free_address()?, rest, soon: Targets::SOON };
-        let upstream = (site == Site::Edge).then(|| Upstream::start(&certificate.0)).transpose()?;
+        let upstream = site.is_edge().then(|| Upstream::start(&certificate.0, site == Site::Keys)).transpose()?;
         let mut command = Command::new(program);
         match &upstream {
             Some(upstream) => {
@@ -90,6 +113,19 @@ impl Server {
                 command.args(["serve", "--webhook-listen", &targets.served.to_string()]);
             }
         }
+        match site {
+            Site::Cluster => {
+                let file = certificate.0.join("kubeconfig");
+                fs::write(&file, ApiServer::start(stored::cluster())?.kubeconfig())?;
+                command.args(["--cluster", "--kubeconfig"]).arg(file);
+            }
+            Site::Policies => {
+                let file = certificate.0.join("policies.json");
+                fs::write(&file, stored::policies())?;
+                command.arg("--policy").arg(file);
+            }
+            Site::Webhook | Site::Rest | Site::Edge | Site::Keys => {}
+        }
         command.args(["--log", "error", "--admin-listen", &targets.admin.to_string()]);
         command.arg("--tls-cert-file").arg(certificate.0.join("tls.crt"));
         command.arg("--tls-private-key-file").arg(certificate.0.join("tls.key"));
@@ -98,19 +134,20 @@ impl Server {
         }
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let child = child.with_context(|| format!("starting {}", program.display()))?;
-        let mut server = Self { child, targets, upstream };
+        let mut server = Self { child, targets, upstream, start_time: Duration::ZERO };
         let began = Instant::now();
         while !server.is_ready() {
             ensure!(server.is_running()?, "{} has ended", site.program());
             ensure!(began.elapsed() < START, "{} is not ready after 30 s", site.program());
             sleep(Duration::from_millis(20));
         }
+        server.start_time = server.processor_time();
         Ok(server)
     }
 
     fn is_ready(&self) -> bool {
         let listens = std::net::TcpStream::connect(self.targets.served).is_ok();
-        listens && (self.targets.site != Site::Edge || says_ready(self.targets.admin).unwrap_or(false))
+        listens && (!self.targets.site.reads_objects() || says_ready(self.targets.admin).unwrap_or(false))
     }
 
     /// The changes of the object that clients of a node proxy watch.

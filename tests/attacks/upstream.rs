@@ -15,7 +15,10 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::api_server::{ApiServer, ListedObjects, Permission};
+use crate::{
+    api_server::{ApiServer, ListedObjects, Permission},
+    stored,
+};
 
 /// The token of the genuine client; what follows a dash after it makes another one that the API server accepts as well.
 pub(crate) const GENUINE: &str = "genuine";
@@ -47,6 +50,8 @@ pub(crate) const FAR: &str = "10.66.";
 
 /// The time between two changes.
 const EVERY: Duration = Duration::from_millis(100);
+/// After how many of them something of the Service with many keys changes.
+const KEYS_EVERY: usize = 5;
 
 /// The API server of a node proxy, and the folder of both.
 pub(crate) struct Upstream {
@@ -81,11 +86,13 @@ impl Changes {
 
 impl Upstream {
     /// Starts it, with a folder of its own below this one.
-    pub(crate) fn start(below: &Path) -> Result<Self> {
+    ///
+    /// With `keys`, a Service has many topology keys and endpoints, and a part of it or the node changes all the time as well.
+    pub(crate) fn start(below: &Path, keys: bool) -> Result<Self> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let folder = below.join(format!("edge-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
         fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
-        let api = Arc::new(ApiServer::start_with(objects(), permission)?);
+        let api = Arc::new(ApiServer::start_with(objects(keys), permission)?);
         let kubeconfig = api.kubeconfig_of(&format!("{{token: {OWN}}}"));
         fs::write(folder.join("kubeconfig"), kubeconfig).context("writing the kubeconfig")?;
         let (changes, stop) = (Changes::default(), Arc::<AtomicBool>::default());
@@ -95,6 +102,10 @@ impl Upstream {
                 thread::sleep(EVERY);
                 let event = format!(r#"{{"type":"MODIFIED","object":{}}}"#, moving(made.next()));
                 of_thread.send("endpointslices", &event);
+                if keys && made.count().is_multiple_of(KEYS_EVERY) {
+                    let (plural, object) = stored::changed_keys(made.count() / KEYS_EVERY);
+                    of_thread.send(plural, &format!(r#"{{"type":"MODIFIED","object":{object}}}"#));
+                }
             }
         })?;
         Ok(Self { api, folder, changes, stop })
@@ -139,8 +150,11 @@ fn permission(token: &str) -> Permission {
     }
 }
 
-fn objects() -> ListedObjects {
+fn objects(keys: bool) -> ListedObjects {
     let mut objects = ListedObjects::default();
+    if keys {
+        stored::push_keys(&mut objects);
+    }
     for node in ["near", "far"] {
         objects.push(
             "nodes",

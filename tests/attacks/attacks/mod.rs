@@ -4,6 +4,7 @@ mod answers;
 mod connections;
 mod edge;
 mod floods;
+mod products;
 mod requests;
 mod work;
 
@@ -22,6 +23,9 @@ pub(crate) struct Attack {
 
 const WEBHOOK: &[Site] = &[Site::Webhook];
 const REST: &[Site] = &[Site::Rest];
+const CLUSTER: &[Site] = &[Site::Cluster];
+const POLICIES: &[Site] = &[Site::Policies];
+const KEYS: &[Site] = &[Site::Keys];
 const EDGE: &[Site] = &[Site::Edge];
 const BOTH: &[Site] = &[Site::Webhook, Site::Edge];
 
@@ -268,5 +272,119 @@ pub(crate) const ALL: &[Attack] = &[
         about: "600 upgraded connections with a known token, which stay open",
         sites: EDGE,
         start: edge::upgrades,
+    },
+    Attack {
+        name: "duplicate-ports",
+        about: "8 clients with slices of 1000 addresses and 5000 ports, beside a stored one of 1000 addresses and 20 000 ports",
+        sites: CLUSTER,
+        start: products::duplicate_ports,
+    },
+    Attack {
+        name: "duplicate-slices",
+        about: "8 clients with slices of one address and 5000 ports, beside 30 stored ones with that address and 20 000 ports",
+        sites: CLUSTER,
+        start: products::duplicate_slices,
+    },
+    Attack {
+        name: "named-ports",
+        about: "8 clients with Services of 3000 named ports and 4000 labels of their pods",
+        sites: CLUSTER,
+        start: products::named_ports,
+    },
+    Attack {
+        name: "leaving-reviews",
+        about: "8 clients that leave soon after a review of duplicate-ports, and come again",
+        sites: CLUSTER,
+        start: products::leaving_reviews,
+    },
+    Attack {
+        name: "wide-slices",
+        about: "32 clients with slices of 4000 labels, and 60 endpoints with 120 hints each",
+        sites: WEBHOOK,
+        start: products::wide_slices,
+    },
+    Attack {
+        name: "tiny-conversions",
+        about: "8 clients with conversions of 16 MiB of the smallest objects",
+        sites: WEBHOOK,
+        start: products::tiny_conversions,
+    },
+    Attack {
+        name: "denied-ranges",
+        about: "8 clients with Endpoints of 90 001 addresses, the last one in one of 4096 denied ranges",
+        sites: POLICIES,
+        start: products::denied_ranges,
+    },
+    Attack {
+        name: "small-denied-ranges",
+        about: "32 clients with Endpoints of 13 001 addresses, in less than 256 KiB",
+        sites: POLICIES,
+        start: products::small_denied_ranges,
+    },
+    Attack {
+        name: "ranges",
+        about: "2 clients with reviews of 200 000 addresses and 200 000 denied ranges",
+        sites: REST,
+        start: products::ranges,
+    },
+    Attack {
+        name: "leaving-calls",
+        about: "8 clients that leave soon after such a review, and come again",
+        sites: REST,
+        start: products::leaving_calls,
+    },
+    Attack {
+        name: "keys-views",
+        about: "8 clients with views of 20 000 topology keys and 20 000 endpoints",
+        sites: REST,
+        start: products::keys_views,
+    },
+    Attack {
+        name: "ports-views",
+        about: "8 clients with views of 20 000 ports and 20 000 slices, each of another port",
+        sites: REST,
+        start: products::ports_views,
+    },
+    Attack {
+        name: "container-ports",
+        about: "8 clients that ask to explain 3000 named ports of 30 pods with as many container ports",
+        sites: REST,
+        start: products::container_ports,
+    },
+    Attack {
+        name: "near-misses",
+        about: "8 clients that ask why 1000 pods lack one of 400 labels",
+        sites: REST,
+        start: products::near_misses,
+    },
+    Attack {
+        name: "wrong-objects",
+        about: "8 clients with plans of 490 000 objects that are none",
+        sites: REST,
+        start: products::wrong_objects,
+    },
+    Attack {
+        name: "yaml",
+        about: "16 clients with 64 MiB of YAML that is comments, or empty documents",
+        sites: REST,
+        start: products::yaml,
+    },
+    Attack {
+        name: "yaml-aliases",
+        about: "8 clients with YAML that merges a mapping of 10 000 keys again and again",
+        sites: REST,
+        start: products::aliases,
+    },
+    Attack {
+        name: "topology-keys",
+        about: "8 watches of 20 000 endpoints of a Service with 40 000 topology keys, of which something changes all the time",
+        sites: KEYS,
+        start: products::topology_keys,
+    },
+    Attack {
+        name: "label-selectors",
+        about: "8 clients with selectors of 3000 values",
+        sites: EDGE,
+        start: products::label_selectors,
     },
 ];

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Sends a request again and again on persistent connections, and gives up after `limit`.
-fn repeat(attacker: &Attacker, clients: usize, request: Vec<u8>, limit: Duration, bad: bool) {
+pub(super) fn repeat(attacker: &Attacker, clients: usize, request: Vec<u8>, limit: Duration, bad: bool) {
     let request = Arc::new(request);
     attacker.clients(clients, move |attacker, number| {
         let request = request.clone();

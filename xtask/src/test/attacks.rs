@@ -12,14 +12,15 @@ use crate::steps::Outcome;
 #[derive(clap::Args)]
 #[command(next_help_heading = "Attacks")]
 pub(super) struct AttackArguments {
-    /// How long each attack lasts, in seconds. All of them together take about four minutes with the default
+    /// How long each attack lasts, in seconds. All of them together take about six minutes with the default
     #[arg(long, default_value_t = SHORT)]
     seconds: f64,
     /// Only these attacks: names or parts of names, separated by commas
     #[arg(long, value_name = "NAMES")]
     only: Option<String>,
-    /// Only attacks on these sites, separated by commas: `webhook`, `rest` (the webhook beside the REST API) and `edge` (the
-    /// node proxy)
+    /// Only attacks on these sites, separated by commas: `webhook`, `rest` (the webhook beside the REST API), `cluster` (the
+    /// webhook with a copy of a cluster), `policies` (the webhook with many ranges), `edge` (the node proxy) and `keys` (the
+    /// node proxy beside a Service with many topology keys)
     #[arg(long, value_name = "SITES")]
     site: Option<String>,
     /// Attack from the genuine client's own address: then only recovery, memory and refusals are judged
@@ -57,14 +58,14 @@ impl Default for AttackArguments {
 /// The attacks on the node proxy in the short form: those of its own, and those that meet it at other places than the
 /// webhook. What the listeners share is attacked there.
 const SHORT_EDGE: &str = "unread,protobuf,watches,tokens,many-names,proxied,tricks,upgrades,heads-over-http2,slow-heads,\
-                          dripped-bodies,dripped-streams";
+                          dripped-bodies,dripped-streams,label-selectors,topology-keys";
 
 impl AttackArguments {
     /// Two seconds for each attack, on a machine that other programs use as well: those on `roster serve`, and those on the
     /// node proxy.
     pub(super) fn short() -> [Self; 2] {
         let on = |sites: &str| Self { seconds: 2.0, shared: true, site: Some(sites.to_owned()), ..Self::default() };
-        [on("webhook,rest"), Self { only: Some(SHORT_EDGE.to_owned()), ..on("edge") }]
+        [on("webhook,rest,cluster,policies"), Self { only: Some(SHORT_EDGE.to_owned()), ..on("edge,keys") }]
     }
 }
 

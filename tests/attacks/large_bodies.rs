@@ -71,10 +71,11 @@ pub(crate) fn tiny_conversion(bytes: usize) -> String {
 
 /// A review over REST: 200 000 addresses, and policies that deny as many other ranges.
 pub(crate) fn ranges() -> String {
-    let mut object = endpoints((0..200_000).map(address));
-    object["apiVersion"] = json!("v1");
-    object["kind"] = json!("Endpoints");
-    json!({ "object": object, "policies": denying(200_000) }).to_string()
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web", "namespace": "shop" },
+        "spec": { "ports": [{ "port": 80 }], "externalIPs": (0..200_000).map(address).collect::<Vec<_>>() },
+    });
+    json!({ "object": service, "policies": denying(200_000) }).to_string()
 }
 
 /// A view of a Service with as many topology keys as endpoints.

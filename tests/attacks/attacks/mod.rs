@@ -323,7 +323,7 @@ pub(crate) const ALL: &[Attack] = &[
     },
     Attack {
         name: "ranges",
-        about: "2 clients with reviews of 200 000 addresses and 200 000 denied ranges",
+        about: "2 clients with reviews of 200 000 external IPs and 200 000 denied ranges",
         sites: REST,
         start: products::ranges,
     },

@@ -73,6 +73,13 @@ fn memory_of(status: &str, key: &str) -> Option<u64> {
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? / 1000)
 }
 
+/// The CPU time in a stat file of /proc, in user space and in the kernel, which counts in hundredths of a second.
+fn cpu_millis(stat: &str) -> Option<u64> {
+    let mut fields = stat.rsplit(')').next()?.split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<u64>().ok();
+    Some((ticks()? + ticks()?) * 10)
+}
+
 /// Measures, prints, and checks the goals.
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let mut goals = Goals::default();

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::api_server::{ApiServer, ListedObjects};
 use super::webhook::certificate;
-use super::{Goals, cluster, memory_of};
+use super::{Goals, cluster, cpu_millis, memory_of};
 use crate::command::release_program;
 use crate::paths;
 use crate::process::Process;
@@ -91,11 +91,4 @@ impl Run {
         let of = |key| memory_of(&status, key).with_context(|| format!("/proc has no {key}"));
         Ok(Self { millis, cpu, memory: of("VmRSS:")?, peak: of("VmHWM:")? })
     }
-}
-
-/// The CPU time in a stat file of /proc, in user space and in the kernel, which counts in hundredths of a second.
-fn cpu_millis(stat: &str) -> Option<u64> {
-    let mut fields = stat.rsplit(')').next()?.split_whitespace().skip(11);
-    let mut ticks = || fields.next()?.parse::<u64>().ok();
-    Some((ticks()? + ticks()?) * 10)
 }

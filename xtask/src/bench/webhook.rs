@@ -42,7 +42,7 @@ pub(crate) fn run_webhook(rounds: usize, goals: &mut Goals) -> Result<()> {
             for turn in 0..2 {
                 let (server, runs) =
                     if (turn + round) % 2 == 0 { (&go, &mut row.go) } else { (&roster, &mut row.rust) };
-                runs.push(Run::of(&load, server.address(), &row.body)?);
+                runs.push(Run::of(&load, server, &row.body)?);
             }
         }
     }
@@ -75,10 +75,13 @@ struct Run {
     /// Milliseconds.
     p50: f64,
     p99: f64,
+    /// Microseconds of the server's CPU time for a review. Other programs on the machine hardly change it.
+    cpu: f64,
 }
 
 impl Run {
-    fn of(load: &Path, address: &str, body: &Body) -> Result<Self> {
+    fn of(load: &Path, server: &Server, body: &Body) -> Result<Self> {
+        let (address, before) = (server.address(), server.cpu()?);
         let mut command = Command::new(load);
         command.args([address, "/mutate"]).arg(&body.file).args([CONNECTIONS, SECONDS]);
         let output = command.output().with_context(|| format!("starting {}", load.display()))?;
@@ -87,7 +90,9 @@ impl Run {
         let result: Value = serde_json::from_slice(&output.stdout).context("the output of webhook_load")?;
         let number = |key: &str| result[key].as_f64().with_context(|| format!("no {key}"));
         let reviews = result["reviews"].as_u64().context("no reviews")?;
-        Ok(Self { reviews, rate: number("rate")?, p50: number("p50")?, p99: number("p99")? })
+        #[expect(clippy::cast_precision_loss, reason = "rounded for a person")]
+        let cpu = (server.cpu()? - before) as f64 * 1e3 / reviews as f64;
+        Ok(Self { reviews, rate: number("rate")?, p50: number("p50")?, p99: number("p99")?, cpu })
     }
 }
 
@@ -105,10 +110,11 @@ impl Row {
 
     fn print(&self) {
         println!("\n{}, {} bytes, with a patch", self.body.name, self.body.size);
-        println!("{:<22}{:>12}{:>12}{:>12}", "", "reviews/s", "p50, ms", "p99, ms");
+        println!("{:<22}{:>12}{:>12}{:>12}{:>12}", "", "reviews/s", "p50, ms", "p99, ms", "CPU, µs");
         for (name, runs) in [("controller-runtime", &self.go), ("Roster", &self.rust)] {
             let (rate, p50, p99) = (median(runs, |r| r.rate), median(runs, |r| r.p50), median(runs, |r| r.p99));
-            println!("{name:<22}{rate:>12.0}{p50:>12.2}{p99:>12.2}");
+            let cpu = median(runs, |r| r.cpu);
+            println!("{name:<22}{rate:>12.0}{p50:>12.2}{p99:>12.2}{cpu:>12.1}");
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::bench::memory_of;
+use crate::bench::{cpu_millis, memory_of};
 use crate::command::release_program;
 use crate::process::Process;
 use crate::server::free_address;
@@ -53,6 +53,11 @@ impl Server {
         let status = self.process.proc_file("status")?;
         let of = |key| memory_of(&status, key);
         of("VmRSS:").zip(of("VmHWM:")).context("/proc does not tell how much memory it has")
+    }
+
+    /// The CPU time that it has used, in milliseconds.
+    pub(super) fn cpu(&self) -> Result<u64> {
+        cpu_millis(&self.process.proc_file("stat")?).context("/proc does not tell how much CPU time it has used")
     }
 
     fn start(mut command: Command, address: String) -> Result<Self> {

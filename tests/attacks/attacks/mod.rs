@@ -364,6 +364,12 @@ pub(crate) const ALL: &[Attack] = &[
         start: products::wrong_objects,
     },
     Attack {
+        name: "dripped-clusters",
+        about: "24 clusters of one byte per second after 12 MiB",
+        sites: REST,
+        start: requests::dripped_clusters,
+    },
+    Attack {
         name: "yaml",
         about: "16 clients with 64 MiB of YAML that is comments, or empty documents",
         sites: REST,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     time::{interval, timeout},
@@ -11,6 +11,7 @@ use tokio::{
 use crate::{
     attacker::Attacker,
     http2::{Http2, Scheme, long_field},
+    request::Request,
 };
 
 /// The limit of streams of one connection.
@@ -83,6 +84,17 @@ async fn dripped(attacker: &Attacker, number: usize, at_once: usize) -> Result<(
     tls.write_all(&vec![b' '; at_once]).await?;
     tls.flush().await?;
     drip(tls, std::iter::repeat(b' ')).await
+}
+
+/// Large clusters of the REST API, of which a byte comes each second after the first megabytes.
+pub(super) fn dripped_clusters(attacker: &Attacker) {
+    attacker.clients(24, async |attacker: Attacker, number| {
+        let mut tcp = attacker.tcp(number, attacker.targets.rest.context("no REST API")?).await?;
+        attacker.requested(1);
+        tcp.write_all(Request::post("/v1/cluster", b"").http1_head(512 << 20).as_bytes()).await?;
+        tcp.write_all(&vec![b' '; 12 << 20]).await?;
+        drip(tcp, std::iter::repeat(b' ')).await
+    });
 }
 
 /// Drips on all streams of HTTP/2 connections, a byte on each in turn.

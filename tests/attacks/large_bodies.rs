@@ -30,7 +30,8 @@ fn duplicates(namespace: &str, addresses: usize) -> String {
 pub(crate) fn named_ports() -> String {
     let ports: Vec<_> =
         (1..=3000).map(|n| json!({ "name": format!("p{n}"), "port": n, "targetPort": format!("t{n}") })).collect();
-    let service = json!({ "metadata": { "name": "web", "namespace": LABELS }, "spec": { "ports": ports, "selector": labels() } });
+    let service =
+        json!({ "metadata": { "name": "web", "namespace": LABELS }, "spec": { "ports": ports, "selector": labels() } });
     object_review("Service", &service)
 }
 
@@ -41,7 +42,8 @@ pub(crate) fn wide_slice() -> String {
     slice["metadata"]["labels"]["kubernetes.io/service-name"] = json!("web");
     for (n, endpoint) in slice["endpoints"].as_array_mut().into_iter().flatten().enumerate() {
         endpoint["zone"] = json!(format!("zone-{n}"));
-        endpoint["hints"] = json!({ "forZones": (0..120).map(|z| json!({ "name": format!("z{z}") })).collect::<Vec<_>>() });
+        endpoint["hints"] =
+            json!({ "forZones": (0..120).map(|z| json!({ "name": format!("z{z}") })).collect::<Vec<_>>() });
     }
     object_review("EndpointSlice", &slice)
 }
@@ -85,7 +87,8 @@ pub(crate) fn keys_view() -> String {
     for endpoint in slice["endpoints"].as_array_mut().into_iter().flatten() {
         endpoint["nodeName"] = json!("node-1");
     }
-    let meta = json!({ "name": "web", "namespace": "shop", "annotations": { "topologyKeys": stored::topology_keys(COUNT) } });
+    let meta =
+        json!({ "name": "web", "namespace": "shop", "annotations": { "topologyKeys": stored::topology_keys(COUNT) } });
     view("superedge", &meta, ports(1, "p"), &[slice])
 }
 

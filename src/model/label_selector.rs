@@ -73,6 +73,11 @@ impl LabelSelector {
 }
 
 impl LabelRequirement {
+    /// How many values a label is compared with.
+    pub fn value_count(&self) -> usize {
+        self.values.len()
+    }
+
     /// Whether it holds for a label with this value; `None` if the label is missing. An operator that does not exist
     /// holds for nothing: an API server refuses it.
     pub fn holds(&self, value: Option<&str>) -> bool {

@@ -111,7 +111,7 @@ impl Scheduling {
 
     /// How many requirements a node is compared with, at most.
     pub(super) fn requirements(&self) -> usize {
-        let values = |r: &LabelRequirement| 1 + r.values.len();
+        let values = |r: &LabelRequirement| 1 + r.value_count();
         let of_term =
             |term: &NodeTerm| term.match_expressions.iter().chain(&term.match_fields).map(values).sum::<usize>();
         let required: usize = self.required.iter().flatten().map(of_term).sum();

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use axum::http::Uri;
+use futures::FutureExt;
+
 use super::{
-    EdgeScheme, edge_cache::EdgeCache, node_state::NodeState, selection::Selection, upstream_sink::UpstreamSink,
-    versions::Versions,
+    EdgeScheme, api_server::ApiServer, edge_cache::EdgeCache, node_state::NodeState, reachability::Reachability,
+    selection::Selection, upstream_sink::UpstreamSink, versions::Versions,
 };
 use crate::{engine::view::KeyOrder, inventory::Sink, model::Resource};
 
@@ -12,6 +15,7 @@ use crate::{engine::view::KeyOrder, inventory::Sink, model::Resource};
 #[derive(Debug)]
 pub struct WatchedNode {
     cache: Arc<EdgeCache>,
+    reachability: Arc<Reachability>,
     scheme: EdgeScheme,
     node: String,
 }
@@ -21,7 +25,9 @@ impl WatchedNode {
     pub fn new(node: &str, scheme: EdgeScheme) -> Self {
         let state = NodeState::new(node.into(), scheme, KeyOrder::default());
         let cache = Arc::new(EdgeCache::new(state, Versions::start(0, None, None)));
-        Self { cache, scheme, node: node.to_owned() }
+        // Nobody asks it.
+        let api = ApiServer::at(Uri::default(), |_| std::future::pending().boxed());
+        Self { cache, reachability: Reachability::new(api), scheme, node: node.to_owned() }
     }
 
     /// Takes the first list of every resource: each text is an object, with its kind.
@@ -53,6 +59,7 @@ impl WatchedNode {
     }
 
     fn sink(&self, resource: Resource) -> UpstreamSink {
-        UpstreamSink { cache: self.cache.clone(), resource, node: self.node.as_str().into() }
+        let (cache, reachability) = (self.cache.clone(), self.reachability.clone());
+        UpstreamSink { cache, resource, node: self.node.as_str().into(), reachability }
     }
 }

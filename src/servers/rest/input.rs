@@ -240,7 +240,7 @@ fn unreadable(service: &ObjectKey, index: &Index<'_>) -> ApiError {
 }
 
 /// The error of a request that cannot be read.
-pub(super) fn request_error(posted: &PostedBody, error: RequestError) -> ApiError {
+pub(super) fn request_error(posted: &PostedBody<'_>, error: RequestError) -> ApiError {
     match error {
         // The JSON of one document ends before the next one.
         RequestError::Decode(DecodeError { reason: DecodeReason::Json(why), line, .. })

@@ -217,7 +217,11 @@ mod tests {
         let expected = short.min(threads.max(1)) + long.min((threads - 1).max(1));
         let mut begun: Vec<char> = begun.iter().take(expected).collect();
         begun.sort_unstable();
-        let waiting = workers.short.waiting() + workers.long.waiting();
+        let lanes = [&workers.short, &workers.long];
+        while lanes.iter().map(|lane| lane.held() + lane.waiting()).sum::<usize>() < jobs.len() {
+            tokio::task::yield_now().await;
+        }
+        let waiting: usize = lanes.iter().map(|lane| lane.waiting()).sum();
         assert_eq!(waiting, jobs.len() - expected, "{jobs}");
         drop(hold);
         while let Some(done) = running.join_next().await {

@@ -95,7 +95,8 @@ mod tests {
         server.add_admin(socket);
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(server.run(futures::stream::once(stopped).map(|_| ())));
-        assert_eq!(spawn_blocking(move || status(address, "/readyz")).await.unwrap(), "200");
+        // Until it accepts connections.
+        while spawn_blocking(move || status(address, "/readyz")).await.unwrap() != "200" {}
         for path in ["/livez", "/healthz", "/readyz", "/metrics"] {
             assert_eq!(thread::spawn(move || status(address, path)).join().unwrap(), "200", "{path}");
         }

@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeMap,
     convert::Infallible,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::sync::oneshot;
@@ -21,7 +24,15 @@ type HoldKey = (AccessQuestion, u64);
 #[derive(Debug, Default)]
 struct HeldQuestions {
     next: u64,
-    held: BTreeMap<HoldKey, oneshot::Sender<Infallible>>,
+    held: BTreeMap<HoldKey, HoldEnd>,
+}
+
+/// What ends a hold when it is dropped.
+#[derive(Debug)]
+struct HoldEnd {
+    is_ended: Arc<AtomicBool>,
+    #[expect(dead_code, reason = "held, never read")]
+    wakes: oneshot::Sender<Infallible>,
 }
 
 /// A hold, until it is dropped.
@@ -29,20 +40,23 @@ struct HeldQuestions {
 pub(super) struct AccessHold {
     holds: AccessHolds,
     key: HoldKey,
+    is_ended: Arc<AtomicBool>,
     ended: oneshot::Receiver<Infallible>,
 }
 
 impl AccessHolds {
     /// A hold of a question, from now on.
     pub(super) fn hold(&self, question: AccessQuestion) -> AccessHold {
-        let (sender, ended) = oneshot::channel();
+        let (wakes, ended) = oneshot::channel();
+        let is_ended = Arc::<AtomicBool>::default();
+        let end = HoldEnd { is_ended: is_ended.clone(), wakes };
         let key = self.change(|holds| {
             holds.next += 1;
             let key = (question, holds.next);
-            holds.held.insert(key.clone(), sender);
+            holds.held.insert(key.clone(), end);
             key
         });
-        AccessHold { holds: self.clone(), key, ended }
+        AccessHold { holds: self.clone(), key, is_ended, ended }
     }
 
     /// Ends those of a question.
@@ -69,19 +83,25 @@ impl AccessHolds {
     }
 }
 
+impl Drop for HoldEnd {
+    fn drop(&mut self) {
+        self.is_ended.store(true, Ordering::Release);
+    }
+}
+
 impl AccessHold {
     pub(super) fn question(&self) -> &AccessQuestion {
         &self.key.0
     }
 
-    /// Whether it was ended.
+    /// Whether it was ended. Each event of a watch asks: it takes no lock.
     pub(super) fn is_ended(&self) -> bool {
-        self.holds.change(|holds| !holds.held.contains_key(&self.key))
+        self.is_ended.load(Ordering::Acquire)
     }
 
     /// Waits until it is ended.
     pub(super) async fn ended(&mut self) {
-        while !self.is_ended() {
+        if !self.is_ended() {
             let _ = (&mut self.ended).await;
         }
     }

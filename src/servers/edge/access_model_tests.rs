@@ -172,7 +172,7 @@ impl Run {
             return (read, None);
         }
         let question = AccessQuestion::of(&identity(caller), &target(WATCH)).unwrap();
-        let begun = WatchPermission::begin(&self.access, identity(caller), question, Box::new(|| true));
+        let begun = WatchPermission::begin(&self.access, &identity(caller), question, Box::new(|| true));
         (read, begun.ok())
     }
 
@@ -212,7 +212,7 @@ fn target(question: usize) -> CachedRead {
     }
 }
 
-/// SplitMix64.
+/// The generator `SplitMix64`.
 struct Random(u64);
 
 impl Random {

@@ -186,8 +186,7 @@ impl AccessReviews {
             KnownAccess::Unknown { allowed_offline } => allowed_offline,
         };
         // Looked up again: a refusal may come meanwhile.
-        let is_allowed =
-            allowed_offline() && self.reachability.is_away().await && allowed_offline();
+        let is_allowed = allowed_offline() && self.reachability.is_away().await && allowed_offline();
         if is_allowed { Ok(()) } else { Err(error) }
     }
 

@@ -269,7 +269,8 @@ mod tests {
     #[test]
     fn of_callers_with_many_permissions_several_are_forgotten_at_once() {
         let (mut table, start) = (AccessTable::default(), Instant::now());
-        let named = |token, i: usize| AccessQuestion { object: ObjectName::new("n", i.to_string()), ..question(token, "get") };
+        let named =
+            |token, i: usize| AccessQuestion { object: ObjectName::new("n", i.to_string()), ..question(token, "get") };
         table.insert(question("good", "list"), true, start);
         for i in 0..MOST - 1 {
             table.insert(named(["a", "b"][usize::from(i % 1000 == 0 || i % 2 == 0)], i), true, start);
@@ -286,7 +287,9 @@ mod tests {
             counts
         });
         assert_eq!(table.permissions, counted);
-        counted.keys().for_each(|caller| table.forget(*caller));
+        for caller in counted.keys() {
+            table.forget(*caller);
+        }
         assert!(table.answers.is_empty() && table.permissions.is_empty());
     }
 }

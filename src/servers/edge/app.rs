@@ -159,7 +159,7 @@ impl EdgeApp {
             return Ok(read_response::list(pieces));
         }
         let slot = self.slots.take(Some(question.caller), ()).ok_or_else(|| too_many("watches"))?;
-        let permission = WatchPermission::begin(&self.access, caller.clone(), question, self.still_valid(exchange))?;
+        let permission = WatchPermission::begin(&self.access, caller, question, self.still_valid(exchange))?;
         let context = WatchContext {
             encoding,
             cache: self.cache.clone(),

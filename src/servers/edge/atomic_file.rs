@@ -84,9 +84,16 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let [path, next, other] = ["a", "a.next", "other"].map(|name| dir.path().join(name));
             fs::write(&other, "precious").unwrap();
-            if is_link { symlink(&other, &next).unwrap() } else { fs::hard_link(&other, &next).unwrap() }
+            if is_link {
+                symlink(&other, &next).unwrap()
+            } else {
+                fs::hard_link(&other, &next).unwrap()
+            }
             write(&path, b"text").unwrap();
-            assert_eq!((read(&path).unwrap().unwrap(), read(&other).unwrap().unwrap()), ("text".into(), "precious".into()));
+            assert_eq!(
+                (read(&path).unwrap().unwrap(), read(&other).unwrap().unwrap()),
+                ("text".into(), "precious".into())
+            );
             assert_eq!(fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
             assert!(!next.exists());
         }

@@ -75,6 +75,20 @@ impl Caller {
         }
     }
 
+    /// The same in memory of its own. The header shares that of the whole head of its request.
+    pub(super) fn detached(&self) -> Self {
+        match self {
+            Self::Header(value) => HeaderValue::from_bytes(value.as_bytes()).map_or_else(
+                |_| self.clone(),
+                |mut own| {
+                    own.set_sensitive(true);
+                    Self::Header(own)
+                },
+            ),
+            Self::Certificate(_) => self.clone(),
+        }
+    }
+
     /// The digest of the bearer token, or of the certificate's user: other credentials open nothing that is cached. A renewed
     /// certificate of the same user has the same.
     pub(super) fn digest(&self) -> Result<CallerDigest, StatusError> {

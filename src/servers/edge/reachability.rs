@@ -117,10 +117,8 @@ impl Probes {
     /// Whether it is away now. A probe that found it proves nothing of the time after it: only one after the first `begun` does.
     fn known(&self, begun: u64, now: Instant) -> Option<bool> {
         let (number, ended) = self.decided?;
-        match self.is_away {
-            true => (now - ended < RECENT).then_some(true),
-            false => (number > begun).then_some(false),
-        }
+        let is_known = if self.is_away { now - ended < RECENT } else { number > begun };
+        is_known.then_some(self.is_away)
     }
 }
 

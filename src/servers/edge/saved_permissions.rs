@@ -58,10 +58,7 @@ impl SavedPermissions {
         .await;
     }
 
-    async fn end_those(
-        &self,
-        take: impl FnOnce(&mut BTreeMap<AccessQuestion, u64>) -> Vec<(AccessQuestion, u64)>,
-    ) {
+    async fn end_those(&self, take: impl FnOnce(&mut BTreeMap<AccessQuestion, u64>) -> Vec<(AccessQuestion, u64)>) {
         {
             let mut saved = self.saved();
             let ended = take(&mut saved);

@@ -118,7 +118,7 @@ impl StateFiles {
         let mut state = SavedState::default();
         let snapshot = self.read(&self.snapshot(), &mut state);
         let base = snapshot.as_ref().map_or(0, |content| content.generation);
-        let next = journals.last().map_or(base, |last| last + 1).max(base);
+        let next = journals.last().map_or(base, |last| last.saturating_add(1)).max(base);
         let mut loaded = LoadedState { base, next, ..LoadedState::default() };
         match &snapshot {
             None if journals.is_empty() => return loaded,
@@ -132,7 +132,8 @@ impl StateFiles {
             }
             _ => {}
         }
-        let mut is_refusal_missing = (base..next).any(|generation| is_there(&self.refused(generation)));
+        let mut since_base = journals.iter().filter(|generation| **generation >= base);
+        let mut is_refusal_missing = since_base.any(|generation| is_there(&self.refused(*generation)));
         for generation in base..next {
             let path = self.journal(generation);
             let content = self.read(&path, &mut state);

@@ -89,8 +89,7 @@ mod tests {
         let unnamed = json!({ "metadata": { "labels": 5 }, "endpoints": [] });
         let edge = TestedEdge::new(EdgeScheme::SuperEdge);
         let (cache, reachability) = (edge.cache.clone(), edge.reachability.clone());
-        let mut sink =
-            UpstreamSink { cache, resource: Resource::EndpointSlice, node: "edge-1".into(), reachability };
+        let mut sink = UpstreamSink { cache, resource: Resource::EndpointSlice, node: "edge-1".into(), reachability };
         let count = || edge.cache.list(Resource::EndpointSlice, &Selection::default()).objects.len();
         for (listed, want) in [
             (vec![&good], 1),

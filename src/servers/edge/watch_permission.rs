@@ -38,12 +38,12 @@ impl WatchPermission {
     /// The permission of a caller to whom the question was just answered.
     pub(super) fn begin(
         access: &Arc<AccessReviews>,
-        caller: Caller,
+        caller: &Caller,
         question: AccessQuestion,
         is_valid: StillValid,
     ) -> Result<Self, StatusError> {
         let hold = access.hold(question.clone())?;
-        let (access, end) = (access.clone(), hold.ending());
+        let (access, caller, end) = (access.clone(), caller.detached(), hold.ending());
         let renewal = tokio::spawn(async move {
             renew(&access, &caller, &question, &is_valid).await;
             end();
@@ -123,11 +123,12 @@ mod tests {
     }
 
     async fn begin(edge: &TestedEdge, is_valid: bool) -> WatchPermission {
-        let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(GOOD.1))]);
+        let mut headers = HeaderMap::new();
+        headers.insert(header::AUTHORIZATION, HeaderValue::from_static(GOOD.1));
         let (caller, read) = (Caller::of(&headers, None).unwrap(), watched());
         edge.access.check(&caller, &headers, &read, &Exchange::of(&Extensions::new())).await.unwrap();
         let question = AccessQuestion::of(&caller, &read).unwrap();
-        WatchPermission::begin(&edge.access, caller, question, Box::new(move || is_valid)).unwrap()
+        WatchPermission::begin(&edge.access, &caller, question, Box::new(move || is_valid)).unwrap()
     }
 
     #[tokio::test(start_paused = true)]

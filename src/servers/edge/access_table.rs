@@ -188,7 +188,7 @@ impl AccessTable {
 }
 
 /// The oldest of some answers.
-fn oldest<'a>(mut answers: Vec<AnswerEntry<'a>>, count: usize, now: Instant) -> Vec<AnswerEntry<'a>> {
+fn oldest(mut answers: Vec<AnswerEntry<'_>>, count: usize, now: Instant) -> Vec<AnswerEntry<'_>> {
     answers.sort_unstable_by_key(|(question, answer)| (Reverse(answer.age(now)), *question));
     answers.truncate(count);
     answers

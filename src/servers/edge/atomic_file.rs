@@ -85,9 +85,9 @@ mod tests {
             let [path, next, other] = ["a", "a.next", "other"].map(|name| dir.path().join(name));
             fs::write(&other, "precious").unwrap();
             if is_link {
-                symlink(&other, &next).unwrap()
+                symlink(&other, &next).unwrap();
             } else {
-                fs::hard_link(&other, &next).unwrap()
+                fs::hard_link(&other, &next).unwrap();
             }
             write(&path, b"text").unwrap();
             assert_eq!(

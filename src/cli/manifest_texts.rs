@@ -35,6 +35,8 @@ struct ManifestText {
     format: InputFormat,
     /// What of the file cannot be read, and why.
     errors: Vec<UnreadablePlace>,
+    /// Where it has too many documents.
+    limit: Option<UnreadablePlace>,
     /// The lines of documents that are not manifests, and what they are.
     skipped: Vec<(usize, Skip)>,
     /// Whether the file was given by name: then it is meant to be a manifest.
@@ -173,7 +175,10 @@ impl ManifestTexts {
             let (documents, large): (Vec<_>, Vec<_>) =
                 documents.into_iter().partition(|document| document.raw.get().len() <= MAX_OBJECT_BYTES);
             let large = large.iter().map(UnreadablePlace::too_large);
-            let errors = text.errors.iter().cloned().chain(large).chain(error.as_ref().map(UnreadablePlace::of));
+            let errors = text.errors.iter().cloned().chain(large);
+            // What is behind the objects is behind the documents, too.
+            let end = error.as_ref().map(UnreadablePlace::of).or_else(|| text.limit.clone());
+            let errors = errors.chain(end);
             manifests.unreadable.extend(errors.map(|place| UnreadableFile { file: &text.name, place }));
             for document in &documents {
                 kustomizations.add(&text.name, &document.raw);
@@ -234,7 +239,15 @@ fn read_patch(text: &str) -> Option<Vec<Value>> {
 fn read_file(path: &Path, named: bool, room: &mut InputRoom) -> anyhow::Result<ReadFile> {
     let unread = |name: String, place: UnreadablePlace| {
         let (json, format) = (String::new(), InputFormat::Auto);
-        Ok(ReadFile::Text(ManifestText { name, json, format, errors: vec![place], skipped: Vec::new(), named }))
+        Ok(ReadFile::Text(ManifestText {
+            name,
+            json,
+            format,
+            errors: vec![place],
+            limit: None,
+            skipped: Vec::new(),
+            named,
+        }))
     };
     let (name, input) = match open(path.strip_prefix(".").unwrap_or(path)) {
         Ok(opened) => opened,
@@ -260,11 +273,11 @@ fn read_file(path: &Path, named: bool, room: &mut InputRoom) -> anyhow::Result<R
             None => errors.push(UnreadablePlace::of(&error)),
         }
     }
-    errors.extend(limit.as_ref().map(UnreadablePlace::of));
-    if let ([(_, why), ..], true, true) = (skipped.as_slice(), is_empty, errors.is_empty()) {
+    let limit = limit.as_ref().map(UnreadablePlace::of);
+    if let ([(_, why), ..], true, true) = (skipped.as_slice(), is_empty, errors.is_empty() && limit.is_none()) {
         return whole(*why);
     }
-    Ok(ReadFile::Text(ManifestText { name, json, format, errors, skipped, named }))
+    Ok(ReadFile::Text(ManifestText { name, json, format, errors, limit, skipped, named }))
 }
 
 /// What text that is neither YAML nor JSON is, if it is not a broken manifest: a template, or, in a directory, the

@@ -41,7 +41,6 @@ pub(super) fn add<'a>(
     sources: &SourceArgs,
     inventory: &Inventory,
     overlays: &Overlays,
-    room: &mut FindingRoom,
 ) -> anyhow::Result<Vec<FileFinding<'a>>> {
     let mut groups = groups(&compared(items), sources);
     // What another object replaces is in no cluster.
@@ -57,10 +56,11 @@ pub(super) fn add<'a>(
         let of_all = inventory.workload_findings(&sources.defaults());
         comparison.of_groups(&compared(items), &groups, &of_all)?
     };
+    let mut room = FindingRoom::default();
     for (item, found) in items.iter_mut().zip(&found) {
         let before = item.count();
         item.add_workload_findings(found.iter());
-        item.keep_within(room, before);
+        item.keep_within(&mut room, before);
     }
     comparison.add_stale(items, &groups, inventory)?;
     Ok(comparison.not_checked(items, overlays))
@@ -199,7 +199,9 @@ impl Comparison<'_> {
             let some: Vec<ComparedItem<'_, '_>> = places.iter().map(in_variant).collect();
             if !self.may_read(&some) {
                 // Nothing is known of this one: it has no part in what is missing, either.
-                places.into_iter().for_each(|place| of_variants[place].skip(variant));
+                for place in places {
+                    of_variants[place].skip(variant);
+                }
                 continue;
             }
             let groups = groups(&some, self.sources);

@@ -7,7 +7,7 @@ use super::file_finding::FileFinding;
 /// Most findings of a run that are listed. Half a million objects could have a hundred million, which would take gigabytes.
 pub(super) const MAX_FINDINGS: usize = 100_000;
 
-/// How many findings may still be listed.
+/// How many findings may still be listed. Each step of a review has a room of its own.
 #[derive(Debug)]
 pub(super) struct FindingRoom {
     left: usize,

@@ -38,8 +38,6 @@ pub(super) struct ReviewedInput<'a> {
     pub(super) complete: bool,
     /// What of it is not checked, because it would take too long.
     pub(super) not_checked: Vec<FileFinding<'a>>,
-    /// The room for further findings.
-    pub(super) room: FindingRoom,
 }
 
 impl<'a> ReviewedInput<'a> {
@@ -129,18 +127,19 @@ pub(super) fn read_files<'a>(
         groups: &sources.group,
         namespace: &sources.namespace,
     };
+    let mut room = FindingRoom::default();
     for item in &mut items {
         if item.readable {
             let key = placed(&item.key, &sources.namespace);
             let old = stored.binary_search_by(|(known, _)| known.cmp(&key)).ok().and_then(|place| stored[place].1);
             let before = item.count();
             item.review(&reviewer, old, manifests);
-            item.keep_within(&mut context.room, before);
+            item.keep_within(&mut room, before);
         } else {
             item.refuse_unreadable();
         }
     }
-    let not_checked = cluster_findings::add(&mut items, sources, &context.inventory, &overlays, &mut context.room)?;
+    let not_checked = cluster_findings::add(&mut items, sources, &context.inventory, &overlays)?;
     if let Some(name) = policies.first_with_namespace_labels()
         && context.namespaces.is_empty()
         && items.iter().any(|i| i.answer.is_some())
@@ -149,7 +148,7 @@ pub(super) fn read_files<'a>(
             "{POLICY_KIND} {name} selects namespaces by label, and the input has no Namespace: the policy applies to no object"
         ));
     }
-    Ok(ReviewedInput { objects: items, complete, not_checked, room: context.room })
+    Ok(ReviewedInput { objects: items, complete, not_checked })
 }
 
 /// The keys of the input in order, each with the stored object that it updates, if there is one.

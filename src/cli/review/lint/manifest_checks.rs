@@ -7,6 +7,7 @@ use crate::{
     admission::Rule,
     cli::review::{
         file_finding::{FileFinding, FileObject, FindingCode, FindingEffect},
+        finding_room::FindingRoom,
         reviewed_input::ReviewedInput,
         reviewed_object::ReviewedObject,
     },
@@ -16,9 +17,8 @@ use crate::{
 
 /// Adds the findings of the validation to every object.
 pub(super) fn add(input: &mut ReviewedInput<'_>) {
-    let ReviewedInput { objects, room, .. } = input;
-    for object in objects.iter_mut() {
-        let before = object.count();
+    let mut room = FindingRoom::default();
+    for object in &mut input.objects {
         object.rule_findings.iter_mut().for_each(FileFinding::set_not_applied);
         drop_pod_rules(object);
         object.input_findings.iter_mut().for_each(refuse);
@@ -30,9 +30,10 @@ pub(super) fn add(input: &mut ReviewedInput<'_>) {
         } else {
             add_to(object);
         }
-        object.keep_within(room, before);
+        // All of them: the first objects keep theirs.
+        object.keep_within(&mut room, (0, 0));
     }
-    repeated_claims::add(objects, room);
+    repeated_claims::add(&mut input.objects, &mut room);
 }
 
 /// What does not fit the mixture of two objects is of no use, until they are apart.

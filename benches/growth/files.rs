@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::{
-    objects::{NAMESPACE, container_ports, entries_and, list, meta, node, pod, policy, range, service, slice, slice_endpoints},
+    objects::{
+        NAMESPACE, container_ports, entries_and, list, meta, node, pod, policy, range, service, slice, slice_endpoints,
+    },
     plans::{cluster_objects, yaml},
     sizes::{Family, Input, Sizes},
 };
@@ -43,14 +45,32 @@ pub(crate) const FAMILIES: &[Family] = &[
     Family { name: "lint files", base: LINTED, without: &[], make: linted },
     Family {
         name: "lint kustomizations",
-        base: &[("kustomizations", 1), ("resources", 1), ("patches", 0), ("operations", 0), ("overlays", 0), ("common labels", 0), ("depth", 0)],
+        base: &[
+            ("kustomizations", 1),
+            ("resources", 1),
+            ("patches", 0),
+            ("operations", 0),
+            ("overlays", 0),
+            ("common labels", 0),
+            ("depth", 0),
+        ],
         without: &[],
         make: kustomized,
     },
     Family { name: "plan files", base: CLUSTER, without: &[], make: |s| of_cluster(s, "plan -A -f DIR") },
-    Family { name: "plan files against a release", base: CLUSTER, without: &[], make: |s| of_cluster(s, "plan -A --against 1.22 -f DIR") },
+    Family {
+        name: "plan files against a release",
+        base: CLUSTER,
+        without: &[],
+        make: |s| of_cluster(s, "plan -A --against 1.22 -f DIR"),
+    },
     Family { name: "explain files", base: CLUSTER, without: &[], make: |s| of_cluster(s, "explain -A -f DIR") },
-    Family { name: "view of all nodes", base: CLUSTER, without: &[], make: |s| of_cluster(s, "view -A --all-nodes -f DIR") },
+    Family {
+        name: "view of all nodes",
+        base: CLUSTER,
+        without: &[],
+        make: |s| of_cluster(s, "view -A --all-nodes -f DIR"),
+    },
     Family { name: "review files", base: CLUSTER, without: &[], make: |s| of_cluster(s, "review DIR") },
 ];
 
@@ -99,21 +119,36 @@ fn linted(s: &Sizes) -> Input {
         json!({ "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": meta(&format!("h-{i}")),
             "spec": { "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "web-0" }, "maxReplicas": 3 } })
     }));
-    all.extend(list(s.get("equal objects"), |_| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("same") })));
+    all.extend(list(
+        s.get("equal objects"),
+        |_| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("same") }),
+    ));
     all.extend(list(s.get("findings"), |i| {
         json!({ "apiVersion": "v1", "kind": "Service", "metadata": meta(&format!("bad-{i}")), "spec": { "unknown": 1, "ports": [{ "port": 99999 }] } })
     }));
-    all.extend(list(s.get("policies"), |i| policy(i, &json!({ "defaultMode": "warn", "addresses": { "allow": [range(i)] } }))));
-    all.extend(list(s.get("documents"), |i| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": meta(&format!("c-{i}")) })));
+    all.extend(list(s.get("policies"), |i| {
+        policy(i, &json!({ "defaultMode": "warn", "addresses": { "allow": [range(i)] } }))
+    }));
+    all.extend(list(
+        s.get("documents"),
+        |i| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": meta(&format!("c-{i}")) }),
+    ));
     let mut text = documents(&all);
     text.push_str(&"--- 1\n".repeat(s.get("tiny documents")));
     text.push_str(&"# a comment\n".repeat(s.get("comments")));
     let mut parts = vec![("a.yaml".to_owned(), text)];
     parts.extend((0..s.get("files")).map(|i| {
-        (format!("d{}/f{i}.yaml", i % 16), documents(&[json!({ "apiVersion": "v1", "kind": "Secret", "metadata": meta(&format!("s-{i}")) })]))
+        (
+            format!("d{}/f{i}.yaml", i % 16),
+            documents(&[json!({ "apiVersion": "v1", "kind": "Secret", "metadata": meta(&format!("s-{i}")) })]),
+        )
     }));
-    let waivers = list(s.get("waivers"), |i| json!({ "code": "external-ip", "file": format!("legacy-{i}/*"), "reason": "none" }));
-    parts.push(("../waivers.yaml".to_owned(), yaml(&json!({ "apiVersion": "roster.dev/v1alpha1", "kind": "LintWaivers", "waivers": waivers }), 0)));
+    let waivers =
+        list(s.get("waivers"), |i| json!({ "code": "external-ip", "file": format!("legacy-{i}/*"), "reason": "none" }));
+    parts.push((
+        "../waivers.yaml".to_owned(),
+        yaml(&json!({ "apiVersion": "roster.dev/v1alpha1", "kind": "LintWaivers", "waivers": waivers }), 0),
+    ));
     Input { way: "cli lint DIR --waivers DIR/../waivers.yaml".to_owned(), body: files(&parts), ..Input::default() }
 }
 
@@ -130,13 +165,19 @@ fn kustomized(s: &Sizes) -> Input {
         let mut kustomization = json!({ "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": ["all.yaml"],
             "commonLabels": entries_and(s.get("common labels"), "c", &[]), "patches": patches });
         if s.get("operations") > 0 {
-            let operations = list(s.get("operations"), |i| json!({ "op": "add", "path": format!("/metadata/labels/o{i}"), "value": "v" }));
+            let operations = list(
+                s.get("operations"),
+                |i| json!({ "op": "add", "path": format!("/metadata/labels/o{i}"), "value": "v" }),
+            );
             if let Some(patches) = kustomization["patches"].as_array_mut() {
-                patches.push(json!({ "target": { "kind": "Deployment" }, "patch": Value::from(operations).to_string() }));
+                patches
+                    .push(json!({ "target": { "kind": "Deployment" }, "patch": Value::from(operations).to_string() }));
             }
         }
         parts.push((format!("b{base}/kustomization.yaml"), yaml(&kustomization, 0)));
-        let overlay = |of: &str| yaml(&json!({ "resources": [of], "labels": [{ "pairs": { "env": "x" }, "includeSelectors": true }] }), 0);
+        let overlay = |of: &str| {
+            yaml(&json!({ "resources": [of], "labels": [{ "pairs": { "env": "x" }, "includeSelectors": true }] }), 0)
+        };
         for i in 0..s.get("overlays") {
             parts.push((format!("o{base}-{i}/kustomization.yaml"), overlay(&format!("../b{base}"))));
         }
@@ -163,5 +204,9 @@ fn of_cluster(s: &Sizes, command: &str) -> Input {
             object["metadata"]["namespace"] = NAMESPACE.into();
         }
     }
-    Input { way: format!("cli {command}"), body: files(&[("all.yaml".to_owned(), documents(&all))]), ..Input::default() }
+    Input {
+        way: format!("cli {command}"),
+        body: files(&[("all.yaml".to_owned(), documents(&all))]),
+        ..Input::default()
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! `prepare DIR BYTES [FILTER]` writes the inputs of all cases whose names contain FILTER to DIR, and prints a line for each.
 //! `measure` reads such lines, and gives each input to its way in. Callgrind counts from `growth_begin` to `growth_end`.
-//! `time` does the same without callgrind, and prints seconds of processor time.
+//! `largest [FILTER]` gives bodies as large as the limits allow, one dimension each, and prints seconds of processor time.
 //! Without one of these words, this is the program `roster` itself: the command line is measured so.
 #![expect(
     clippy::disallowed_methods,
@@ -38,14 +38,18 @@ use ways::{Ways, Work};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// All families.
-const FAMILIES: &[&[Family]] = &[reviews::FAMILIES, plans::FAMILIES, views::FAMILIES, texts::FAMILIES, watches::FAMILIES, files::FAMILIES];
+const FAMILIES: &[&[Family]] =
+    &[reviews::FAMILIES, plans::FAMILIES, views::FAMILIES, texts::FAMILIES, watches::FAMILIES, files::FAMILIES];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments.as_slice() {
-        ["prepare", folder, bytes, filter @ ..] => prepare(Path::new(folder), bytes, filter.first().copied().unwrap_or("")),
+        ["prepare", folder, bytes, filter @ ..] => {
+            prepare(Path::new(folder), bytes, filter.first().copied().unwrap_or(""))
+        }
         ["measure"] => measure(),
+        ["largest", filter @ ..] => largest(filter.first().copied().unwrap_or("")),
         _ => return roster::cli::main(),
     };
     match done {
@@ -155,7 +159,63 @@ fn measure() -> Result<()> {
     Ok(())
 }
 
-/// Callgrind forgets what it counted before.
+/// Gives the largest allowed body of each dimension to its way in, and prints its bytes, the processor time that it took and
+/// the time that is allowed.
+fn largest(filter: &str) -> Result<()> {
+    let ways = Ways::new()?;
+    for family in FAMILIES.iter().copied().flatten() {
+        for (dimension, _) in family.base {
+            let name = family.case_name(&[*dimension]);
+            if !name.contains(filter) {
+                continue;
+            }
+            let make = |n: usize| (family.make)(&Sizes::of(family, &[*dimension], n));
+            let (small, large) = (make(LEAST), make(LEAST + 64));
+            let each = (large.body.len() - small.body.len().min(large.body.len())) / 64;
+            let Some((most, allowed)) = limits(&small.way) else { continue };
+            if each == 0 {
+                continue;
+            }
+            let mut n = most / each;
+            // Numbers with more digits are longer.
+            let input = loop {
+                let input = make(n);
+                if input.body.len() <= most {
+                    break input;
+                }
+                n = n / 10 * 9;
+            };
+            let bytes = input.body.len();
+            let work = Work::prepare(&ways, input)?;
+            let before = processor_seconds()?;
+            let status = work.run(&ways).map_or_else(|_| "refused", |_| "ok");
+            let took = processor_seconds()? - before;
+            println!("{name}\t{n}\t{bytes}\t{took:.2}\t{allowed}\t{status}");
+        }
+    }
+    Ok(())
+}
+
+/// The most bytes of a body, and the seconds that it may take.
+fn limits(way: &str) -> Option<(usize, f64)> {
+    match way.split_once(' ').unwrap_or((way, "")) {
+        // A sixteenth of what is allowed, for as much of the time: the input is in memory many times while it is made.
+        (_, "/v1/cluster") => Some(((1 << 30) / 16, 4.0 / 16.0)),
+        (post, _) if post.starts_with("post") => Some((64 << 20, 1.0)),
+        ("validate" | "mutate", _) => Some((7 << 20, 0.2)),
+        _ => None,
+    }
+}
+
+/// The processor time of this program, in all threads.
+fn processor_seconds() -> Result<f64> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    let ticks = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split(' ').skip(12).take(2);
+    let ticks: u64 = ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    Ok(ticks as f64 / 100.0)
+}
+
+/// Callgrind writes what it counted while the input was made.
 #[inline(never)]
 fn growth_begin() {
     black_box("begin");

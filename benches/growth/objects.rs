@@ -39,7 +39,10 @@ pub(crate) fn meta(name: &str) -> Value {
 
 /// The ports of a Service, each with a target of its own.
 pub(crate) fn service_ports(n: usize) -> Vec<Value> {
-    list(n, |i| json!({ "name": format!("p{i}"), "port": 1 + i % 65535, "targetPort": format!("p{i}"), "protocol": "TCP" }))
+    list(
+        n,
+        |i| json!({ "name": format!("p{i}"), "port": 1 + i % 65535, "targetPort": format!("p{i}"), "protocol": "TCP" }),
+    )
 }
 
 /// The ports of Endpoints or of a slice.

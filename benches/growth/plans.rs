@@ -67,7 +67,9 @@ pub(crate) const FAMILIES: &[Family] = &[
         name: "plan a cluster in NDJSON",
         base: CLUSTER,
         without: &[],
-        make: |s| cluster(s, "ndjson", |all| all.iter().fold(String::new(), |text, one| text + &one.to_string() + "\r\n")),
+        make: |s| {
+            cluster(s, "ndjson", |all| all.iter().fold(String::new(), |text, one| text + &one.to_string() + "\r\n"))
+        },
     },
     Family {
         name: "plan a cluster in YAML",
@@ -106,7 +108,8 @@ fn state(s: &Sizes, path: &str, more: &Value) -> Input {
         // The equal ones have one address.
         let mut pod = pod(i.min(ready + not_ready + others), s.get("ports of a pod"));
         pod["metadata"]["name"] = format!("web-{i}").into();
-        pod["metadata"]["labels"] = entries_and(s.get("labels of a pod").max(s.get("selector") - 1), "l", &[("app", "web")]);
+        pod["metadata"]["labels"] =
+            entries_and(s.get("labels of a pod").max(s.get("selector") - 1), "l", &[("app", "web")]);
         for k in 0..s.get("containers") {
             if let Some(containers) = pod["spec"]["containers"].as_array_mut() {
                 containers.push(json!({ "name": format!("c{k}"), "ports": [{ "name": format!("c{k}"), "containerPort": 1 + k % 65535 }] }));
@@ -130,7 +133,8 @@ fn state(s: &Sizes, path: &str, more: &Value) -> Input {
     let each = s.get("endpoints of a slice");
     let slices = list(s.get("existing slices"), |i| {
         let mut slice = slice(&format!("web-{i}"), slice_endpoints(each, i * each), s.get("ports of a slice"));
-        slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"] = "endpointslice-controller.k8s.io".into();
+        slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"] =
+            "endpointslice-controller.k8s.io".into();
         slice["metadata"]["generateName"] = "web-".into();
         slice["metadata"]["resourceVersion"] = "1".into();
         slice
@@ -192,7 +196,8 @@ pub(crate) fn cluster_objects(s: &Sizes) -> Vec<Value> {
     all.extend(list(s.get("nodes"), node));
     all.extend(list(s.get("slices"), |i| {
         let mut slice = slice(&format!("s-{i}"), slice_endpoints(1, i), 1);
-        slice["metadata"]["labels"]["kubernetes.io/service-name"] = format!("web-{}", i % s.get("Services").max(1)).into();
+        slice["metadata"]["labels"]["kubernetes.io/service-name"] =
+            format!("web-{}", i % s.get("Services").max(1)).into();
         slice
     }));
     all.extend(list(s.get("Endpoints"), |i| {
@@ -221,8 +226,13 @@ pub(crate) fn yaml(value: &Value, indent: usize) -> String {
     match value {
         Value::Object(map) if !map.is_empty() => map.iter().fold(String::new(), |text, (key, value)| {
             let inner = yaml(value, indent + 2);
-            let is_block = matches!(value, Value::Object(m) if !m.is_empty()) || matches!(value, Value::Array(l) if !l.is_empty());
-            text + &if is_block { format!("{pad}{key:?}:\n{inner}") } else { format!("{pad}{key:?}: {}\n", inner.trim()) }
+            let is_block =
+                matches!(value, Value::Object(m) if !m.is_empty()) || matches!(value, Value::Array(l) if !l.is_empty());
+            text + &if is_block {
+                format!("{pad}{key:?}:\n{inner}")
+            } else {
+                format!("{pad}{key:?}: {}\n", inner.trim())
+            }
         }),
         Value::Array(values) if !values.is_empty() => values
             .iter()

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::{
     objects::{
-        NAMESPACE, address, endpoint_addresses, endpoint_ports, endpoints, entries_and, list, node, other_ports, pod, policy, range,
-        service, service_ports, slice, slice_endpoints, text,
+        NAMESPACE, address, endpoint_addresses, endpoint_ports, endpoints, entries_and, list, node, other_ports, pod,
+        policy, range, service, service_ports, slice, slice_endpoints, text,
     },
     sizes::{Family, Input, Sizes},
 };
@@ -130,7 +130,10 @@ fn warning_policies(s: &Sizes) -> Vec<Value> {
         let denied: Vec<Value> = part("denied ranges", i).map(|k| range(4096 + k * 2).into()).collect();
         let allowed: Vec<Value> = part("allowed ranges", i).map(|k| range(k * 2).into()).collect();
         let groups: Vec<Value> = part("exempt groups", i).map(|k| format!("exempt-{k}-*").into()).collect();
-        policy(i, &json!({ "defaultMode": "warn", "addresses": { "allow": allowed, "deny": denied }, "exempt": { "groups": groups } }))
+        policy(
+            i,
+            &json!({ "defaultMode": "warn", "addresses": { "allow": allowed, "deny": denied }, "exempt": { "groups": groups } }),
+        )
     })
 }
 
@@ -304,7 +307,10 @@ fn many_policies(s: &Sizes) -> Input {
         let mut names = list(s.get("names").min(ENTRIES), |k| format!("name-{k}").into());
         names.extend(list(s.get("wildcards").min(ENTRIES), |k| format!("*{long}*{k}*b").into()));
         let values = list(s.get("values of an expression").min(ENTRIES), |k| format!("value-{k}").into());
-        let mut expressions = list(s.get("expressions").min(ENTRIES), |k| json!({ "key": format!("example.com/k-{k}"), "operator": "DoesNotExist" }));
+        let mut expressions = list(
+            s.get("expressions").min(ENTRIES),
+            |k| json!({ "key": format!("example.com/k-{k}"), "operator": "DoesNotExist" }),
+        );
         if !values.is_empty() {
             expressions.push(json!({ "key": "example.com/l-000000", "operator": "NotIn", "values": values }));
         }
@@ -312,14 +318,17 @@ fn many_policies(s: &Sizes) -> Input {
         if !names.is_empty() {
             matches["services"]["names"] = names.into();
         }
-        policy(i, &json!({
-            "defaultMode": "warn", "match": matches,
-            "exempt": {
-                "users": list(s.get("exempt users").min(ENTRIES), |k| format!("user-{k}-*").into()),
-                "groups": list(s.get("exempt groups").min(ENTRIES), |k| format!("exempt-{k}-*").into()),
-                "objects": list(s.get("exempt objects").min(ENTRIES), |k| json!({ "kind": "Service", "name": format!("no-{k}-*") })),
-            },
-        }))
+        policy(
+            i,
+            &json!({
+                "defaultMode": "warn", "match": matches,
+                "exempt": {
+                    "users": list(s.get("exempt users").min(ENTRIES), |k| format!("user-{k}-*").into()),
+                    "groups": list(s.get("exempt groups").min(ENTRIES), |k| format!("exempt-{k}-*").into()),
+                    "objects": list(s.get("exempt objects").min(ENTRIES), |k| json!({ "kind": "Service", "name": format!("no-{k}-*") })),
+                },
+            }),
+        )
     });
     let mut object = service(&"a".repeat(s.get("length of a wildcard")), 1);
     object["metadata"]["labels"] = entries_and(s.get("labels"), "l", &[]);

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::{
     objects::{
-        endpoint_addresses, endpoint_ports, endpoints, entries_and, list, meta, node, pod, policy, range, service, slice,
-        slice_endpoints,
+        endpoint_addresses, endpoint_ports, endpoints, entries_and, list, meta, node, pod, policy, range, service,
+        slice, slice_endpoints,
     },
     plans::yaml,
     sizes::{Family, Input, Sizes},
@@ -60,19 +60,45 @@ pub(crate) const FAMILIES: &[Family] = &[
     },
     Family {
         name: "convert slices to Endpoints",
-        base: &[("slices", 1), ("endpoints", 1), ("ports", 1), ("Services", 1), ("labels", 0), ("annotations", 0), ("unknown fields", 0), ("equal endpoints", 0)],
+        base: &[
+            ("slices", 1),
+            ("endpoints", 1),
+            ("ports", 1),
+            ("Services", 1),
+            ("labels", 0),
+            ("annotations", 0),
+            ("unknown fields", 0),
+            ("equal endpoints", 0),
+        ],
         without: &[],
         make: |s| converted_slices(s, "Endpoints"),
     },
     Family {
         name: "convert slices to v1beta1",
-        base: &[("slices", 1), ("endpoints", 1), ("ports", 1), ("labels", 0), ("unknown fields", 0), ("hints", 0), ("topology", 0)],
+        base: &[
+            ("slices", 1),
+            ("endpoints", 1),
+            ("ports", 1),
+            ("labels", 0),
+            ("unknown fields", 0),
+            ("hints", 0),
+            ("topology", 0),
+        ],
         without: &[],
         make: |s| converted_slices(s, "discovery.k8s.io/v1beta1"),
     },
     Family {
         name: "convert Endpoints to slices",
-        base: &[("objects", 1), ("subsets", 1), ("addresses", 1), ("ports", 1), ("labels", 0), ("annotations", 0), ("unknown fields", 0), ("equal addresses", 0)],
+        base: &[
+            ("objects", 1),
+            ("subsets", 1),
+            ("addresses", 1),
+            ("ports", 1),
+            ("labels", 0),
+            ("annotations", 0),
+            ("unknown fields", 0),
+            ("equal addresses", 0),
+        ],
         without: &[],
         make: converted_endpoints,
     },
@@ -123,10 +149,14 @@ fn with_unknown(mut object: Value, n: usize) -> Value {
 
 fn json_text(s: &Sizes) -> Input {
     let mut service = with_unknown(service("web", 1), s.get("unknown fields"));
-    service["metadata"]["annotations"] = entries_and(s.get("keys"), "a", &[
-        ("example.com/long", &"x".repeat(s.get("length of a string"))),
-        ("example.com/escapes", &"\"\\\n\u{1}".repeat(s.get("escapes"))),
-    ]);
+    service["metadata"]["annotations"] = entries_and(
+        s.get("keys"),
+        "a",
+        &[
+            ("example.com/long", &"x".repeat(s.get("length of a string"))),
+            ("example.com/escapes", &"\"\\\n\u{1}".repeat(s.get("escapes"))),
+        ],
+    );
     let faulty = list(s.get("faulty pods"), |i| json!({ "metadata": { "name": 5, "labels": i } }));
     let numbers = list(s.get("numbers"), |i| json!(i as f64 * 1.1));
     let mut text = json!({ "service": service, "pods": faulty }).to_string();
@@ -154,7 +184,10 @@ fn yaml_text(s: &Sizes) -> Input {
     add(format!("equal:\n  x: 1\n{}", each(s.get("equal keys"), &|_| "  k: 1\n".to_owned())));
     add(format!("anchors:\n  x: &a [1]\n{}", each(s.get("anchors"), &|i| format!("  k{i}: &a{i} v\n"))));
     add(format!("aliases:\n  x: 1\n{}", each(s.get("aliases"), &|i| format!("  k{i}: *a\n"))));
-    add(format!("merged:\n  x: &m {{ y: 1 }}\n{}", each(s.get("merge keys"), &|i| format!("  k{i}: {{ <<: *m, z: 1 }}\n"))));
+    add(format!(
+        "merged:\n  x: &m {{ y: 1 }}\n{}",
+        each(s.get("merge keys"), &|i| format!("  k{i}: {{ <<: *m, z: 1 }}\n"))
+    ));
     add(format!("long: {}\n", "x".repeat(s.get("length of a line") + 1)));
     add(format!("block: |\n  x\n{}", each(s.get("lines of a block"), &|_| "  a line\n".to_owned())));
     add(format!("folded: >\n  x\n{}", each(s.get("folded lines"), &|_| "  a line\n".to_owned())));
@@ -173,8 +206,12 @@ fn lines(s: &Sizes) -> Input {
     text.extend((0..s.get("lines")).map(|i| pod(i, 1).to_string() + "\n"));
     text.extend((0..s.get("empty lines")).map(|_| "\r\n"));
     text.extend((0..s.get("tiny lines")).map(|_| "{}\n"));
-    text.extend((0..s.get("faulty lines")).map(|_| r#"{"apiVersion":"v1","kind":"Pod","metadata":5}"#.to_owned() + "\n"));
-    text += &(json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": "x".repeat(s.get("length of a line")) }).to_string() + "\n");
+    text.extend(
+        (0..s.get("faulty lines")).map(|_| r#"{"apiVersion":"v1","kind":"Pod","metadata":5}"#.to_owned() + "\n"),
+    );
+    text += &(json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": "x".repeat(s.get("length of a line")) })
+        .to_string()
+        + "\n");
     Input { way: "post/ndjson /v1/cluster".to_owned(), body: text, ..Input::default() }
 }
 

@@ -28,8 +28,18 @@ const SEEN: &[(&str, usize)] = &[
 const POOLS: usize = SEEN.len() - 3;
 
 pub(crate) const FAMILIES: &[Family] = &[
-    Family { name: "view of kube-proxy", base: SEEN.split_at(POOLS).0, without: &[], make: |s| view(s, "kube-proxy", "any", "") },
-    Family { name: "view of SuperEdge, any key", base: SEEN.split_at(POOLS + 1).0, without: &[], make: |s| view(s, "superedge", "any", "topologyKeys") },
+    Family {
+        name: "view of kube-proxy",
+        base: SEEN.split_at(POOLS).0,
+        without: &[],
+        make: |s| view(s, "kube-proxy", "any", ""),
+    },
+    Family {
+        name: "view of SuperEdge, any key",
+        base: SEEN.split_at(POOLS + 1).0,
+        without: &[],
+        make: |s| view(s, "superedge", "any", "topologyKeys"),
+    },
     Family {
         name: "view of SuperEdge, keys in order",
         base: SEEN.split_at(POOLS + 1).0,
@@ -61,10 +71,12 @@ fn view(s: &Sizes, scheme: &str, order: &str, annotation: &str) -> Input {
         all.extend(list(s.get("equal endpoints"), |_| one.clone()));
         for (k, endpoint) in all.iter_mut().enumerate() {
             if s.get("hints") > 0 {
-                endpoint["hints"] = json!({ "forZones": list(s.get("hints"), |k| json!({ "name": format!("zone-{k}") })) });
+                endpoint["hints"] =
+                    json!({ "forZones": list(s.get("hints"), |k| json!({ "name": format!("zone-{k}") })) });
             }
             if s.get("addresses") > 1 {
-                endpoint["addresses"] = list(s.get("addresses"), |j| format!("10.{}.{}.{}", k & 255, j >> 8, j & 255).into()).into();
+                endpoint["addresses"] =
+                    list(s.get("addresses"), |j| format!("10.{}.{}.{}", k & 255, j >> 8, j & 255).into()).into();
             }
         }
         slice(&format!("web-{i}"), all, s.get("ports of a slice"))

@@ -35,9 +35,20 @@ const NODE: &str = "node-0";
 /// An input that is ready to be given to its way in.
 pub(crate) enum Work {
     /// A request for a router, and the statuses that mean that it took its way.
-    Post { router: Router, path: String, content_type: &'static str, body: String },
-    Copy { store: Arc<Store>, events: Vec<(String, Box<RawValue>)> },
-    Edge { node: WatchedNode, events: Vec<(String, Box<RawValue>)> },
+    Post {
+        router: Router,
+        path: String,
+        content_type: &'static str,
+        body: String,
+    },
+    Copy {
+        store: Arc<Store>,
+        events: Vec<(String, Box<RawValue>)>,
+    },
+    Edge {
+        node: WatchedNode,
+        events: Vec<(String, Box<RawValue>)>,
+    },
 }
 
 impl Work {
@@ -149,7 +160,8 @@ fn rest_router() -> Router {
 
 /// The webhook, with a copy of the cluster and policies.
 fn webhook_router(input: &Input) -> Result<Router> {
-    let policies: Vec<Box<RawValue>> = if input.policies.is_empty() { Vec::new() } else { serde_json::from_str(&input.policies)? };
+    let policies: Vec<Box<RawValue>> =
+        if input.policies.is_empty() { Vec::new() } else { serde_json::from_str(&input.policies)? };
     let (policies, problems) = Policies::read(policies.iter().map(AsRef::as_ref));
     ensure!(problems.is_empty(), "a policy is refused: {problems:?}");
     let mut enforced = Settings::default();
@@ -197,4 +209,3 @@ fn kinds(list: &str) -> Result<Vec<(String, Box<RawValue>)>> {
     let objects: Vec<Box<RawValue>> = serde_json::from_str(list)?;
     objects.into_iter().map(|raw| Ok((serde_json::from_str::<Kind>(raw.get())?.kind, raw))).collect()
 }
-

@@ -48,7 +48,11 @@ impl WatchedNode {
         };
         let mut sink = self.sink(resource);
         let row = sink.row(object, None)?;
-        if is_deleted { sink.delete(row) } else { sink.apply(row) }
+        if is_deleted {
+            sink.delete(row)
+        } else {
+            sink.apply(row)
+        }
         Ok(())
     }
 

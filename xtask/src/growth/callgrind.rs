@@ -17,7 +17,12 @@ pub(super) fn measure(program: &Path, index: &Path, folder: &Path) -> Result<Vec
     let lines = File::open(index).with_context(|| format!("opening {}", index.display()))?;
     let mut command = Command::new("valgrind");
     // What was counted before an input is written, too: callgrind would forget only what the thread itself has done.
-    command.args(["-q", "--tool=callgrind", "--dump-before=growth::growth_begin*", "--dump-before=growth::growth_end*"]);
+    command.args([
+        "-q",
+        "--tool=callgrind",
+        "--dump-before=growth::growth_begin*",
+        "--dump-before=growth::growth_end*",
+    ]);
     command.arg(format!("--callgrind-out-file={}", folder.join("out").display()));
     let output = command.arg(program).arg("measure").stdin(Stdio::from(lines)).output().context("starting valgrind")?;
     let printed = String::from_utf8_lossy(&output.stdout);
@@ -34,7 +39,13 @@ pub(super) fn measure_run(program: &Path, arguments: &[String], counts: &Path) -
     // There may be findings.
     let code = output.status.code();
     let shown = || String::from_utf8_lossy(&output.stderr).into_owned();
-    ensure!(code == Some(0) || code == Some(1), "roster {} ended with {}: {}", arguments.join(" "), output.status, shown());
+    ensure!(
+        code == Some(0) || code == Some(1),
+        "roster {} ended with {}: {}",
+        arguments.join(" "),
+        output.status,
+        shown()
+    );
     Ok(output.stdout.len() as u64)
 }
 

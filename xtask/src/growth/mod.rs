@@ -8,6 +8,7 @@
 
 mod callgrind;
 mod cases;
+mod corpora;
 mod document;
 mod exponent;
 
@@ -16,7 +17,7 @@ use std::{fs, path::Path, process::Command};
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    command::{cargo, capture_within, has, run_with},
+    command::{capture_within, cargo, has, run_with},
     paths,
     steps::{Outcome, Tally},
 };
@@ -62,6 +63,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     report(&results)?;
     if arguments.all && arguments.only.is_empty() {
         document::write(&results)?;
+        let largest = capture_within(Command::new(&program).arg("largest"), 30 * MINUTE)?;
+        print!("{}", document::write_largest(&largest)?);
+        for row in corpora::measure(&program, &folder.join("corpora"))? {
+            println!("    {row}");
+        }
     }
     let failed = results.iter().filter(|result| is_too_steep(result)).count() as u64;
     Ok(Outcome::Tests(Tally { passed: results.len() as u64 - failed, failed, ignored: 0 }))

@@ -49,9 +49,9 @@ impl WatchedNode {
         let mut sink = self.sink(resource);
         let row = sink.row(object, None)?;
         if is_deleted {
-            sink.delete(row)
+            sink.delete(row);
         } else {
-            sink.apply(row)
+            sink.apply(row);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The table of `docs/growth.md`: for each way in, its steepest case and what its inputs take.
 
-use std::{collections::BTreeMap, fmt, fs, path::Path};
+use std::{collections::BTreeMap, fmt, fmt::Write as _, fs, path::Path};
 
 use anyhow::{Context, Result};
 
@@ -74,10 +74,11 @@ pub(super) fn write_largest(lines: &str) -> Result<String> {
         let fields: Vec<&str> = line.split('\t').collect();
         let [name, _, bytes, took, allowed, status] = fields[..] else { continue };
         let mebibytes = bytes.parse::<u64>().unwrap_or_default() >> 20;
-        table += &format!("| {name} | {mebibytes} | {took} | {allowed} | {status} |\n");
+        // A text takes every line.
+        let _ = writeln!(table, "| {name} | {mebibytes} | {took} | {allowed} | {status} |");
         let [seconds, most] = [took, allowed].map(|text| text.parse::<f64>().unwrap_or_default());
         if seconds > most {
-            late += &format!("    LATE {name}: {took} s for {mebibytes} MiB, {allowed} allowed ({status})\n");
+            let _ = writeln!(late, "    LATE {name}: {took} s for {mebibytes} MiB, {allowed} allowed ({status})");
         }
     }
     replace(LARGEST_BEGIN, LARGEST_END, &table)?;
@@ -93,7 +94,7 @@ pub(super) fn write(results: &[CaseResult]) -> Result<()> {
         let exponent = row.steepest.and_then(|case| case.exponent).unwrap_or_default();
         let of = row.steepest.map_or("-", |case| dimensions(&case.name));
         let (cost, costliest) = (per_byte(row.costliest), dimensions(&row.costliest.name));
-        table += &format!("| {} | {} | {exponent:.2} | {of} | {cost} | {costliest} |\n", row.name, row.cases);
+        let _ = writeln!(table, "| {} | {} | {exponent:.2} | {of} | {cost} | {costliest} |", row.name, row.cases);
     }
     replace(BEGIN, END, &table)
 }

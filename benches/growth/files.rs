@@ -76,7 +76,7 @@ pub(crate) const FAMILIES: &[Family] = &[
 
 /// Files, each with its path.
 fn files(files: &[(String, String)]) -> String {
-    files.iter().map(|(path, text)| format!("#### {path}\n{text}")).collect()
+    files.iter().flat_map(|(path, text)| ["#### ", path, "\n", text]).collect()
 }
 
 fn documents(objects: &[Value]) -> String {

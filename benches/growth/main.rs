@@ -8,7 +8,8 @@
     clippy::disallowed_methods,
     clippy::print_stdout,
     clippy::cast_precision_loss,
-    reason = "a program that reads files and prints what it did"
+    clippy::needless_pass_by_value,
+    reason = "a program that reads files, makes objects of objects, and prints what it did"
 )]
 
 mod files;

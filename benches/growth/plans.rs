@@ -175,7 +175,7 @@ fn mirrored(s: &Sizes) -> Input {
 pub(crate) fn cluster_objects(s: &Sizes) -> Vec<Value> {
     let namespaces = s.get("namespaces").max(1);
     let place = |object: &mut Value, i: usize| {
-        if i % namespaces > 0 {
+        if !i.is_multiple_of(namespaces) {
             object["metadata"]["namespace"] = format!("{NAMESPACE}-{}", i % namespaces).into();
         }
     };

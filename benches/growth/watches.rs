@@ -95,7 +95,7 @@ fn cache(s: &Sizes, scheme: &str) -> Input {
     };
     let one_slice = |i: usize, each: usize| {
         let mut slice = slice(&format!("web-{i}"), slice_endpoints(each, i * each), 1);
-        slice["metadata"]["labels"]["kubernetes.io/service-name"] = if i % s.get("stored Services") == 0 {
+        slice["metadata"]["labels"]["kubernetes.io/service-name"] = if i.is_multiple_of(s.get("stored Services")) {
             "web".into()
         } else {
             format!("web-{}", i % s.get("stored Services")).into()

@@ -28,7 +28,7 @@ use tower::ServiceExt;
 use crate::sizes::Input;
 
 /// Longer than anything takes, however slowly valgrind runs it.
-const FOREVER: Duration = Duration::from_secs(24 * 3600);
+const FOREVER: Duration = Duration::from_hours(24);
 /// The node whose proxy it is.
 const NODE: &str = "node-0";
 
@@ -56,10 +56,9 @@ impl Work {
     pub(crate) fn prepare(ways: &Ways, input: Input) -> Result<Self> {
         let (name, rest) = input.way.split_once(' ').unwrap_or((&input.way, ""));
         Ok(match name {
-            "post" => Self::post(ways.rest.clone(), rest, "application/json", input.body),
+            "post" | "post/json" => Self::post(ways.rest.clone(), rest, "application/json", input.body),
             "post/yaml" => Self::post(ways.rest.clone(), rest, "application/yaml", input.body),
             "post/ndjson" => Self::post(ways.rest.clone(), rest, "application/x-ndjson", input.body),
-            "post/json" => Self::post(ways.rest.clone(), rest, "application/json", input.body),
             "validate" | "mutate" | "convert" => {
                 let path = format!("/{name}?timeout=24h");
                 let router = webhook_router(&input).context("what the webhook knows")?;

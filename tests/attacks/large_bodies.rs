@@ -89,7 +89,7 @@ pub(crate) fn keys_view() -> String {
     }
     let meta =
         json!({ "name": "web", "namespace": "shop", "annotations": { "topologyKeys": stored::topology_keys(COUNT) } });
-    view("superedge", &meta, ports(1, "p"), &[slice])
+    view("superedge", &meta, &ports(1, "p"), &[slice])
 }
 
 /// A view of a Service with as many ports as slices, each of another port.
@@ -98,10 +98,10 @@ pub(crate) fn ports_view() -> String {
     let all = ports(COUNT, "p");
     let slices: Vec<_> =
         (0..COUNT).map(|n| slice("shop", &format!("web-{n}"), 1, std::slice::from_ref(&all[n]))).collect();
-    view("kube-proxy", &json!({ "name": "web", "namespace": "shop" }), all, &slices)
+    view("kube-proxy", &json!({ "name": "web", "namespace": "shop" }), &all, &slices)
 }
 
-fn view(scheme: &str, meta: &Value, ports: Vec<Value>, slices: &[Value]) -> String {
+fn view(scheme: &str, meta: &Value, ports: &[Value], slices: &[Value]) -> String {
     json!({
         "node": "node-1", "scheme": scheme,
         "nodes": [{ "metadata": { "name": "node-1", "labels": { "kubernetes.io/hostname": "node-1" } } }],
@@ -122,7 +122,7 @@ pub(crate) fn container_ports() -> String {
         pod["spec"]["containers"] = json!([{ "name": "web", "ports": own }]);
         pod
     });
-    state(&json!({ "app": "web" }), &ports, pods.collect())
+    state(&json!({ "app": "web" }), &ports, &pods.collect::<Vec<_>>())
 }
 
 /// A Service whose selector is long, and pods that lack one label of it, each another one.
@@ -135,10 +135,10 @@ pub(crate) fn near_misses() -> String {
         pod["metadata"]["labels"] = labels.into();
         pod
     });
-    state(&selector.clone().into(), &ports(1, "p"), pods.collect())
+    state(&selector.clone().into(), &ports(1, "p"), &pods.collect::<Vec<_>>())
 }
 
-fn state(selector: &Value, ports: &[Value], pods: Vec<Value>) -> String {
+fn state(selector: &Value, ports: &[Value], pods: &[Value]) -> String {
     json!({
         "service": {
             "metadata": { "name": "web", "namespace": "shop", "uid": "u" },

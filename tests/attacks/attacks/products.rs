@@ -25,7 +25,7 @@ const CLIENTS: usize = 8;
 const SMALL_CLIENTS: usize = 32;
 /// How long a client waits: an API server for a review, and one of the REST API.
 const REVIEW: Duration = Duration::from_secs(10);
-const CALL: Duration = Duration::from_secs(60);
+const CALL: Duration = Duration::from_mins(1);
 /// How long a client stays that leaves before the answer.
 const STAY: Duration = Duration::from_millis(50);
 

@@ -46,8 +46,8 @@ and nodes are in [cluster.yaml](../tests/data/rules/cluster.yaml).\n\n\
 
 const METADATA_HEAD: &str = "\n## Metadata addresses\n\n\
 The rule `special-address` finds these addresses, and every link-local one: `169.254.169.254` and `169.254.170.2` of most \
-clouds are in `169.254.0.0/16`. Whoever can send a request to such an address from a machine of the cloud may get the \
-credentials of the machine. A policy may allow the addresses of this table, but no link-local ones.\n\n\
+clouds are in `169.254.0.0/16`. A user who can send a request to such an address from a machine of the cloud may get \
+the credentials of the machine. A policy may allow the addresses of this table, but no link-local ones.\n\n\
 | address | cloud |\n|---|---|\n";
 
 /// The text of `docs/rules.md`. `example` returns the example of a rule.

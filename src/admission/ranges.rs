@@ -173,7 +173,7 @@ impl RangeTree {
 struct FirstOwners(RefCell<HashMap<usize, Option<usize>, HashSeed>>);
 
 impl FirstOwners {
-    /// So many policies are compared faster than looked up.
+    /// The most policies that are compared faster than looked up.
     const FEW: usize = 8;
 
     fn first(&self, range: usize, owners: &[usize], counting: &PolicySet) -> Option<usize> {

@@ -1,19 +1,14 @@
-//! The objects of a cluster, one table for each resource, and the questions that rules ask about them.
+//! The objects of a cluster, one table for each resource.
 
-use std::{net::IpAddr, sync::atomic::AtomicUsize};
+use std::sync::atomic::AtomicUsize;
 
 use super::{
-    fields::{PodFields, ServiceFields, Storage},
+    fields::Storage,
     lookups::{NodePlaces, PodAddresses, SliceEndpoints},
-    other_slices,
     rows::NamespaceRow,
-    selected_pods,
     table::{Lookup, Row, Table},
 };
-use crate::{
-    admission::{Knowledge, KnownService, ListedSlice, LivePods, OtherSlices, PodNetwork, Unknown},
-    model::{Labels, Resource},
-};
+use crate::{admission::Unknown, model::Labels};
 
 /// Why nothing is known of pods.
 pub(super) const NO_PODS: &str = "no pods of the namespace were given";
@@ -123,66 +118,4 @@ pub trait IndexReader: Send + Sync {
 
     /// Asks the index.
     fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<Self::Storage>) -> T) -> T;
-}
-
-impl<I: IndexReader> Knowledge for I {
-    fn service(&self, namespace: &str, name: &str) -> Result<Option<KnownService>, Unknown> {
-        self.read(|index| {
-            let services = index.services.known()?;
-            index.knows(services, namespace, "no Services of the namespace were given")?;
-            Ok(services.get(namespace, name).map(ServiceFields::known))
-        })
-    }
-
-    fn live_pods(&self, namespace: &str, selector: &Labels, only_one: bool) -> Result<LivePods, Unknown> {
-        selected_pods::live_pods(self, namespace, selector, only_one)
-    }
-
-    fn pod_network(&self, namespace: &str, ip: IpAddr) -> Result<Option<PodNetwork>, Unknown> {
-        self.read(|index| {
-            let pods = index.pods.known()?;
-            index.knows(pods, namespace, NO_PODS)?;
-            let found = pods.lookup().network(namespace, ip);
-            let is_node = || index.nodes.last_known().is_some_and(|nodes| nodes.lookup().has_address(ip));
-            match found {
-                Some(PodNetwork::Pod) if is_node() => Ok(Some(PodNetwork::Node)),
-                None => index.no_addresses.map_or(Ok(None), Err),
-                found => Ok(found),
-            }
-        })
-    }
-
-    fn lacks_address(&self, namespace: &str, pod: &str, ip: IpAddr) -> Result<bool, Unknown> {
-        /// A kubelet writes one address of each family. Of a pod with more, nothing is said.
-        const MOST: usize = 8;
-        self.read(|index| {
-            let Some(pod) = index.pods.known()?.get(namespace, pod) else { return Ok(false) };
-            let mut known = pod.addresses().take(MOST + 1).peekable();
-            if pod.network() != PodNetwork::Pod || known.peek().is_none() {
-                return Ok(false);
-            }
-            let (mut count, mut is_listed) = (0, false);
-            for address in known {
-                count += 1;
-                is_listed = is_listed || address == ip;
-            }
-            Ok(!is_listed && count <= MOST)
-        })
-    }
-
-    fn is_zone(&self, zone: &str) -> Result<bool, Unknown> {
-        self.read(|index| Ok(index.nodes.known()?.lookup().has_zone(zone)))
-    }
-
-    fn other_slices(&self, slice: &ListedSlice<'_>) -> Result<OtherSlices, Unknown> {
-        other_slices::other_slices(self, slice)
-    }
-
-    fn comparable(&self, resource: Resource, namespace: &str) -> usize {
-        self.read(|index| match resource {
-            Resource::Service => index.pods.known().map_or(0, |pods| pods.of_namespace(namespace).len()),
-            Resource::EndpointSlice => index.slices.known().map_or(0, |slices| slices.of_namespace(namespace).len()),
-            _ => 0,
-        })
-    }
 }

@@ -21,6 +21,7 @@ mod family_findings;
 mod fields;
 mod findings;
 mod index;
+mod index_answers;
 mod intern;
 mod label_postings;
 mod lookups;

@@ -175,6 +175,6 @@ mod tests {
         edge.api.review_code.store(401, Ordering::Relaxed);
         assert_eq!(edge.get("/api/v1/namespaces/shop", &[GOOD]).await.0, 401);
         assert!(timeout(Duration::from_secs(1), events.next()).await.unwrap().is_none());
-        assert_eq!(edge.slots.count(), 0);
+        assert_eq!(edge.slots.held(), 0);
     }
 }

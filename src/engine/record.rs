@@ -62,7 +62,7 @@ pub trait Recorder {
     /// Takes a record, which is only made if the recorder is open.
     fn record(&mut self, record: impl FnOnce() -> Record);
 
-    /// Whether to end early. What is planned then is incomplete, and whoever asked for the end discards it.
+    /// Whether to end early. What is planned then is incomplete, and the caller discards it.
     #[inline]
     fn interrupt(&self) -> Interrupt<'_> {
         Interrupt::NEVER

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A request to end a computation early, because nobody waits for its result any more. Whoever starts a computation may
-/// make one; the computation asks for it between objects and inside its long loops.
+/// A request to end a computation early, because nobody waits for its result any more. The caller of a computation may make
+/// one; the computation asks for it between objects and inside its long loops.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interrupt<'a>(Option<&'a AtomicBool>);
 

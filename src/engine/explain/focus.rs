@@ -17,6 +17,6 @@ pub struct Focus<'a> {
     pub unknown: UnknownKinds,
     /// What stored objects are compared with; without it, nothing is reported as stale.
     pub targets: Option<KnownTargets<'a>>,
-    /// Whether to end early. The explanation is then incomplete, and whoever asked for the end discards it.
+    /// Whether to end early. The explanation is then incomplete, and the caller discards it.
     pub interrupt: Interrupt<'a>,
 }

@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// What a probe is told, in this many seconds after a run of the checks.
+    /// The answers to probes, this many seconds after one another.
     #[tokio::test(start_paused = true)]
     async fn a_probe_gets_results_in_time() {
         let takes = Arc::new(std::sync::Mutex::new(Duration::ZERO));

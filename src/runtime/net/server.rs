@@ -248,4 +248,6 @@ impl Server {
 /// Accepts connections on all listeners until it is dropped.
 async fn accept(listeners: &[Listener]) {
     join_all(listeners.iter().map(Listener::accept)).await;
+    // Only a server with nothing but the admin listener comes here.
+    std::future::pending::<()>().await;
 }

@@ -235,7 +235,7 @@ fn the_documented_limits_are_those_of_the_code() {
     let rows = [
         ("body, after decompression", mebibytes(limits.body as u64)),
         ("body of `/v1/cluster`, after decompression", mebibytes(limits.cluster_body)),
-        ("requests computed at once", "one per core".to_owned()),
+        ("requests computed at once", "one per core; of bodies over 1 MiB, one fewer, but at least one".to_owned()),
         ("requests of `/v1/cluster` at once", limits.cluster_requests.to_string()),
         ("requests that wait for either", limits.requests.to_string()),
         ("body of `/v1/cluster` while another one waits", seconds(limits.cluster_turn)),

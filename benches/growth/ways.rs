@@ -169,7 +169,7 @@ fn webhook_router(input: &Input) -> Result<Router> {
     }
     let (enforced, is_bare) = (Arc::new(enforced), policies.is_empty());
     let settings = move |request: &AdmissionRequest<'_>| {
-        if is_bare { enforced.clone() } else { Arc::new(policies.settings_of(request, None.into())) }
+        if is_bare { enforced.clone() } else { policies.settings_of(request, None.into()) }
     };
     let settings: Arc<dyn SettingsSource> = Arc::new(settings);
     let store = filled_store(&input.stored)?;

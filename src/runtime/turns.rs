@@ -42,8 +42,8 @@ pub(crate) struct FirstItem {
 /// The items of one sender: first in, first out.
 #[derive(Debug)]
 pub(crate) struct Items<T> {
-    /// By number.
-    items: BTreeMap<u64, (u64, T)>,
+    /// The work of each, and the item.
+    by_number: BTreeMap<u64, (u64, T)>,
     cost: u128,
     /// How much the sender holds already.
     pub(crate) held: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Items<T> {
 
 impl<T> Default for Items<T> {
     fn default() -> Self {
-        Self { items: BTreeMap::new(), cost: 0, held: 0 }
+        Self { by_number: BTreeMap::new(), cost: 0, held: 0 }
     }
 }
 
@@ -59,12 +59,12 @@ impl<T> Items<T> {
     /// Adds an item, whose number is higher than those of all others. `cost` is its work, compared with others: at least 1.
     pub(crate) fn push(&mut self, number: u64, cost: u64, item: T) {
         self.cost += u128::from(cost);
-        self.items.insert(number, (cost, item));
+        self.by_number.insert(number, (cost, item));
     }
 
     /// Takes out the item with this number, if it still waits.
     pub(crate) fn remove(&mut self, number: u64) -> Option<T> {
-        let item = self.items.remove(&number);
+        let item = self.by_number.remove(&number);
         self.taken(item)
     }
 
@@ -79,7 +79,7 @@ impl<T> Queue for Items<T> {
     type Item = T;
 
     fn count(&self) -> usize {
-        self.items.len()
+        self.by_number.len()
     }
 
     fn cost(&self) -> u128 {
@@ -87,17 +87,17 @@ impl<T> Queue for Items<T> {
     }
 
     fn first(&self) -> FirstItem {
-        let cost = self.items.first_key_value().map_or(0, |(_, (cost, _))| *cost);
+        let cost = self.by_number.first_key_value().map_or(0, |(_, (cost, _))| *cost);
         FirstItem { held: self.held, cost }
     }
 
     fn take_first(&mut self) -> Option<T> {
-        let first = self.items.pop_first();
+        let first = self.by_number.pop_first();
         self.taken(first.map(|(_, item)| item))
     }
 
     fn give_up(&mut self) -> Option<T> {
-        let last = self.items.pop_last();
+        let last = self.by_number.pop_last();
         self.taken(last.map(|(_, item)| item))
     }
 }
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn an_item_that_is_taken_out_leaves_nothing_behind() {
         let mut all = turns(&[('a', 3), ('b', 1), ('a', 1)]);
-        let (first, last) = (all.senders[&'a'].queue.items.keys().copied().min(), 9);
+        let (first, last) = (all.senders[&'a'].queue.by_number.keys().copied().min(), 9);
         assert_eq!(all.change('a', |queue| queue.remove(first.unwrap())), Some('a'));
         assert_eq!(all.change('c', |queue| queue.remove(last)), None);
         assert_eq!((all.count(), all.cost()), (2, 2));

@@ -186,7 +186,8 @@ impl Drop for ResponseBody {
     fn drop(&mut self) {
         self.clock.stop();
         // What the exchange still holds is released at once, or by a job that outlives it. Nobody gains by an eviction, and
-        // on this connection the next request may have begun.
+        // on this connection the next request may have begun. The connection is idle from now on.
         self.activity.set(ActivityStage::Computing);
+        self.activity.moved();
     }
 }

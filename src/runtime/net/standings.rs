@@ -17,8 +17,8 @@ use crate::model::HashSeed;
 /// The credit of one answered review, and the most that a peer has.
 const ONE: Duration = Duration::from_secs(10);
 const MOST: Duration = Duration::from_mins(1);
-/// How much of the most a peer with many reviews may lack: its credit is not updated for each of them.
-const LACKS: Duration = Duration::from_millis(500);
+/// Nearly the most: the credit of a peer with many reviews is not updated for each of them.
+const ENOUGH: Duration = Duration::from_millis(59_500);
 /// The most peers with credit. Without a bound, clients that change their address would fill the memory.
 const PEERS: usize = 1024;
 
@@ -48,7 +48,7 @@ impl Standings {
     pub(crate) fn earn(&self, peer: Peer) {
         let now = Instant::now();
         update(&self.0.credit, peer, |until| match until {
-            Some(until) if until > now + (MOST - LACKS) => until,
+            Some(until) if until > now + ENOUGH => until,
             until => (until.map_or(now, |until| until.max(now)) + ONE).min(now + MOST),
         });
     }

@@ -13,6 +13,10 @@ pub(super) struct TypeMeta {
     pub(super) kind: Text,
 }
 
+/// The longest `apiVersion` and `kind` together, in bytes, that items take from their list: each takes a copy. API servers have none
+/// of more than 253 and 63 characters.
+const LONGEST: usize = 512;
+
 /// The kinds that the decoder treats differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InputKind {
@@ -94,10 +98,13 @@ impl TypeMeta {
         !self.kind.is_empty() && !self.api_version.is_empty()
     }
 
-    /// The type of the items of this list, if they do not name it: `v1 PodList` → `v1 Pod`; empty for a plain `List`.
+    /// The type of the items of this list, if they do not name it: `v1 PodList` → `v1 Pod`; empty for a plain `List`, and for a
+    /// type that no API server has.
     pub(super) fn of_items(&self) -> Self {
         match self.kind.strip_suffix("List") {
-            Some(kind) if !kind.is_empty() => Self { api_version: self.api_version.clone(), kind: kind.into() },
+            Some(kind) if !kind.is_empty() && self.api_version.len() + kind.len() <= LONGEST => {
+                Self { api_version: self.api_version.clone(), kind: kind.into() }
+            }
             _ => Self::default(),
         }
     }
@@ -204,6 +211,14 @@ mod tests {
             let owned = |p: (&str, &str)| (p.0.to_owned(), p.1.to_owned());
             assert_eq!(pair(&TypeMeta::of(text, false)), owned(at_start), "{text}");
             assert_eq!(pair(&TypeMeta::of(text, true)), owned(complete), "{text}");
+        }
+    }
+
+    #[test]
+    fn items_take_no_type_from_their_list_that_is_too_long() {
+        for (length, want) in [(LONGEST - 3, "Pod"), (LONGEST - 2, "")] {
+            let list = TypeMeta { api_version: "v".repeat(length).into(), kind: "PodList".into() };
+            assert_eq!(list.of_items().kind, want, "{length}");
         }
     }
 

@@ -303,7 +303,8 @@ fn skip(
 ) -> Result<(), DecodeError> {
     let before = context.budget.spent();
     let mut reading = read(PhantomData::<SkippedObject>, text, place, context)?;
-    let _ = context.budget.settle(before, || Some(0));
+    let settled = context.budget.settle(before, || Some(0));
+    settled.map_err(|reason| (place.at)().error(place.input, reason))?;
     let why = match (reading.value, meta.kind()) {
         (None, _) => reading.faults.pop().map(|f| f.why).unwrap_or_default(),
         (Some(_), _) if meta.kind.is_empty() => {

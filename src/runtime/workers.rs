@@ -103,9 +103,9 @@ fn cost(length: usize) -> u64 {
     1 + length as u64 / 1024
 }
 
-/// Whether nobody waits for a job any more. Dropped, it says so.
+/// Whether nobody waits for a result any more. Dropped, it says so.
 #[derive(Debug, Default)]
-struct Unwanted(Arc<AtomicBool>);
+pub(crate) struct Unwanted(pub(crate) Arc<AtomicBool>);
 
 impl Drop for Unwanted {
     fn drop(&mut self) {

@@ -1,7 +1,7 @@
 //! YAML of which some documents cannot be read: each document by itself.
 
 use super::{MAX_ALIASES, readable_yaml_as_json};
-use crate::decode::error::{DecodeError, DecodeReason};
+use crate::decode::error::DecodeError;
 
 /// A document that cannot be read.
 #[derive(Debug)]
@@ -14,26 +14,24 @@ pub struct BrokenDocument {
 
 /// Converts each document that is YAML to JSON in its lines. A mistake in one does not hide the others.
 pub(in crate::decode) fn documents_as_json(yaml: &str, name: &str) -> (String, Vec<BrokenDocument>) {
-    let (json, error) = readable_yaml_as_json(yaml, name);
+    let (json, error) = readable_yaml_as_json(yaml, name, &mut 0);
     if error.is_none() {
         return (json, Vec::new());
     }
     let (mut json, mut lines, mut broken) = (String::with_capacity(yaml.len()), 0, Vec::new());
+    // Aliases of many documents could expand to any size.
+    let mut aliases = 0;
     for (line, text) in documents(yaml) {
-        let (one, error) = readable_yaml_as_json(text, name);
+        let (one, error) = readable_yaml_as_json(text, name, &mut aliases);
         if let Some(error) = error {
             let error = DecodeError { line: error.line + line, ..error };
             broken.push(BrokenDocument { error, text: text.to_owned() });
+            if aliases > MAX_ALIASES {
+                break;
+            }
             continue;
         }
         let one = one.trim_end();
-        // Aliases of many documents could expand to any size.
-        if json.len() + one.len() > 3 * yaml.len() + MAX_ALIASES {
-            let reason = DecodeReason::Yaml("anchors and aliases expand to too much text".to_owned());
-            let error = DecodeError { input: name.to_owned(), line: line + 1, column: 1, reason };
-            broken.push(BrokenDocument { error, text: text.to_owned() });
-            break;
-        }
         let missing = line.saturating_sub(lines);
         json.extend(std::iter::repeat_n('\n', missing));
         lines += missing + one.matches('\n').count();

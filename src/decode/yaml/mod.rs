@@ -63,15 +63,17 @@ pub(super) fn read(
 
 /// Converts YAML to JSON with every token in its line. Several documents follow each other.
 pub fn yaml_as_json(yaml: &str, name: &str) -> Result<String, DecodeError> {
-    let (json, error) = readable_yaml_as_json(yaml, name);
+    let (json, error) = readable_yaml_as_json(yaml, name, &mut 0);
     error.map_or(Ok(json), Err)
 }
 
-/// The same, up to the first error.
-fn readable_yaml_as_json(yaml: &str, name: &str) -> (String, Option<DecodeError>) {
+/// The same, up to the first error. `aliases` counts what aliases and merge keys add, together with those of other texts.
+fn readable_yaml_as_json(yaml: &str, name: &str, aliases: &mut usize) -> (String, Option<DecodeError>) {
     // Growing would need both the old and the new memory. What is reserved and not written is not taken.
     let mut json = Vec::with_capacity(3 * yaml.len());
-    let read = YamlAsJson::new(yaml).read_to_end(&mut json);
+    let mut reader = YamlAsJson { aliases: *aliases, ..YamlAsJson::new(yaml) };
+    let read = reader.read_to_end(&mut json);
+    *aliases = reader.aliases;
     // Reading ends between two events: no character is cut.
     let json = String::from_utf8(json).unwrap_or_default();
     (json, read.err().map(|e| indentation::located(read_error(e, Position::START, name), yaml)))

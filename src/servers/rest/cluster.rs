@@ -7,7 +7,7 @@
 
 use std::{
     io::{self, Read},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -45,7 +45,11 @@ use crate::{
         Index, Inventory,
         whole::{all_cores, plan_all},
     },
-    runtime::net::{BodyPieces, Exchange},
+    model::Interrupt,
+    runtime::{
+        net::{BodyPieces, Exchange},
+        workers::Unwanted,
+    },
 };
 
 /// Plan a whole cluster
@@ -88,7 +92,9 @@ pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -
     let (lines_in, lines_out) = mpsc::channel(8);
     let (head_in, head_out) = oneshot::channel();
     let account = ObjectMemory::new(&app, &exchange);
-    let job = ClusterJob { app: app.clone(), params, format, encoding, account, lines: lines_in };
+    let unwanted = Unwanted::default();
+    let interrupt = unwanted.0.clone();
+    let job = ClusterJob { app: app.clone(), params, format, encoding, account, interrupt, lines: lines_in };
     let runtime = Handle::current();
     // Nothing of the body is read before a thread has time for it.
     let begun = app.cluster_turns.begin(&exchange, move || job.run(pieces_out, head_in, &runtime));
@@ -108,6 +114,8 @@ pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -
         ApiError::new(ProblemKind::Timeout, format!("not read after {} s", app.limits.cluster_request.as_secs_f32()))
     };
     timeout_at(deadline, answer).await.map_err(late)??;
+    // What is read is planned: sending ends that, when the client is gone.
+    drop(unwanted);
     let mut response = Body::from_stream(lines(lines_out)).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
     Ok(response)
@@ -192,6 +200,8 @@ struct ClusterJob {
     format: decode::InputFormat,
     encoding: Encoding,
     account: ObjectMemory,
+    /// Whether nobody waits any more for what is read.
+    interrupt: Arc<AtomicBool>,
     /// The lines of the response; `None` is the end of a complete one.
     lines: mpsc::Sender<Option<Bytes>>,
 }
@@ -253,6 +263,7 @@ impl ClusterJob {
             max_bytes: Some(self.app.limits.cluster_body),
             max_memory: self.app.limits.cluster_objects,
             account: Some(&self.account),
+            interrupt: Interrupt::when(&self.interrupt),
             defaults: self.params.defaults(),
             ..Source::body()
         };

@@ -22,6 +22,7 @@ pub(super) fn name(index: &mut Index<'_>, files: &[PathBuf], namespace: &str) {
     let duplicates = index.problems().iter().filter(|p| p.code == Reason::DuplicateObject);
     let mut wanted: Vec<ObjectKey> = duplicates.map(|p| p.object.clone()).collect();
     wanted.sort_unstable();
+    wanted.dedup();
     if wanted.is_empty() || !files.iter().all(|file| file.is_file()) {
         return;
     }

@@ -313,14 +313,20 @@ impl<'a> Index<'a> {
 }
 
 impl Index<'_> {
-    /// Adds the places of the objects to the findings about duplicates.
+    /// Adds the places of the objects to the findings about duplicates: of each object, the first ones and the last one.
     pub fn place_duplicates(&mut self, places: &BTreeMap<ObjectKey, Vec<String>>) {
+        /// Each finding about an object names its places.
+        const NAMED: usize = 3;
         for problem in self.problems.iter_mut().filter(|p| p.code == Reason::DuplicateObject) {
             if let Some([others @ .., last]) = places.get(&problem.object).map(Vec::as_slice)
                 && !others.is_empty()
             {
-                problem.message =
-                    format!("{} is in {}, and in {last}, which counts", problem.object, others.join(", "));
+                let named = others.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+                let more = match others.len().saturating_sub(NAMED) {
+                    0 => String::new(),
+                    more => format!(", {more} more places"),
+                };
+                problem.message = format!("{} is in {named}{more}, and in {last}, which counts", problem.object);
             }
         }
     }

@@ -2,18 +2,20 @@
 
 use std::{
     collections::HashSet,
-    hash::{BuildHasher, Hash, Hasher},
+    hash::BuildHasher,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use crate::model::{HashSeed, ObjectRef};
 
 /// The references to all pods, shared by all threads: pods, Endpoints and slices are read one kind after the other.
+///
+/// All of a reference is hashed: any number of references may have the same uid.
 #[derive(Debug, Default)]
 pub struct Targets {
     /// It chooses the set of a reference, the same one on every thread.
     hasher: HashSeed,
-    seen: [Mutex<HashSet<Target, HashSeed>>; 16],
+    seen: [Mutex<HashSet<Arc<ObjectRef>, HashSeed>>; 16],
 }
 
 impl Targets {
@@ -21,23 +23,12 @@ impl Targets {
         if target.uid.is_empty() {
             return;
         }
-        let hash = self.hasher.hash_one(&target.uid);
+        let hash = self.hasher.hash_one(&**target);
         let shard = usize::try_from(hash >> 60).unwrap_or_default();
         let mut seen = self.seen[shard].lock().unwrap_or_else(PoisonError::into_inner);
-        let this = Target(Arc::clone(target));
-        match seen.get(&this) {
-            Some(first) => *target = Arc::clone(&first.0),
-            None => drop(seen.insert(this)),
+        match seen.get(target) {
+            Some(first) => *target = Arc::clone(first),
+            None => drop(seen.insert(Arc::clone(target))),
         }
-    }
-}
-
-/// A reference that is hashed by its uid alone, which is nearly always unique.
-#[derive(Debug, PartialEq, Eq)]
-struct Target(Arc<ObjectRef>);
-
-impl Hash for Target {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.uid.hash(state);
     }
 }

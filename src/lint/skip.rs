@@ -106,17 +106,18 @@ fn is_placeholder(text: &str) -> bool {
 
 /// Where the first `${NAME}` is, as envsubst and Flux replace it, or `${NAME:-default}`.
 fn placeholder(text: &str) -> Option<Range<usize>> {
-    let mut from = 0;
+    let (mut from, mut end) = (0, 0);
     while let Some(start) = text[from..].find("${").map(|at| from + at) {
-        let inner = &text[start + 2..];
-        let name = inner.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
-        let end = inner.find(['}', '\n']).filter(|&end| inner.as_bytes()[end] == b'}');
-        let follows = inner.as_bytes().get(name).is_some_and(|b| b"}:-=".contains(b));
-        match end {
-            Some(end) if name > 0 && !inner.as_bytes()[0].is_ascii_digit() && follows => {
-                return Some(start..start + 2 + end + 1);
-            }
-            _ => from = start + 2,
+        from = start + 2;
+        // The end is the same for many beginnings.
+        if end < from {
+            end = from + text[from..].find(['}', '\n'])?;
+        }
+        let inner = &text.as_bytes()[from..];
+        let name = inner.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+        let follows = inner.get(name).is_some_and(|b| b"}:-=".contains(b));
+        if text.as_bytes()[end] == b'}' && name > 0 && !inner[0].is_ascii_digit() && follows {
+            return Some(start..end + 1);
         }
     }
     None

@@ -30,14 +30,18 @@ impl Scan {
         let mut rest = line;
         // The last character that is not a space: a quote begins a scalar only behind an indicator.
         let mut before = ' ';
+        // Where the next end of each action is, if no quoted scalar ends before it: a line has many beginnings.
+        let mut searched = [0; ACTIONS.len()];
         while let Some(c) = rest.chars().next() {
             let behind = &rest[c.len_utf8()..];
-            let action = ACTIONS.iter().find(|(begin, _)| rest.starts_with(begin));
+            let action = ACTIONS.iter().zip(&mut searched).find(|((begin, _), _)| rest.starts_with(begin));
+            let offset = line.len() - rest.len();
             match (self.quote, action) {
                 (None, Some(_)) => return true,
-                (Some(quote), Some((_, end))) if rest.find(end).is_some_and(|at| has_end(&rest[..at], quote)) => {
-                    return true;
-                }
+                (Some(quote), Some(((_, end), searched))) if offset >= *searched => match rest.find(end) {
+                    Some(at) if has_end(&rest[..at], quote) => return true,
+                    at => *searched = at.map_or(usize::MAX, |at| offset + at),
+                },
                 _ => {}
             }
             let is_first =

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{
     activity::EvictionRank,
-    ledger::{Entry, EntryKey},
+    ledger_entry::{Entry, EntryKey},
 };
 
 /// How many victims are chosen at once, and how long the choice holds.

@@ -12,7 +12,11 @@ use std::{
 use tokio::time::Instant;
 
 use super::{
-    activity::Activity, eviction_choice::EvictionChoice, ledger_metrics::LedgerMetrics, peer::Peer,
+    activity::Activity,
+    eviction_choice::EvictionChoice,
+    ledger_entry::{Entry, EntryKey},
+    ledger_metrics::LedgerMetrics,
+    peer::Peer,
     standings::Standings,
 };
 
@@ -73,15 +77,6 @@ struct PeerEntry {
     amount: u64,
     /// The next victims among its entries.
     choice: EvictionChoice,
-}
-
-/// The peer, and the number of the entry.
-pub(super) type EntryKey = (Peer, u64);
-
-#[derive(Debug)]
-pub(super) struct Entry {
-    amount: u64,
-    pub(super) activity: Arc<Activity>,
 }
 
 /// An amount that is held until it is dropped, or evicted.

@@ -17,6 +17,7 @@ mod exchange;
 mod health;
 mod heartbeat;
 mod ledger;
+mod ledger_entry;
 mod ledger_metrics;
 mod listen_address;
 mod listener;

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::runtime::{net::Exchange, status_error::StatusError};
 
-/// How long a permission that is to be renewed still counts. So long a refusal counts as well, until the API server is asked again.
+/// How long a permission that is to be renewed still counts: as long as a refusal counts until the API server is asked again.
 const RENEWAL: Duration = REFUSED;
 /// The pause after a renewal that failed, of several within that time.
 const RETRY: Duration = Duration::from_secs(1);
@@ -71,7 +71,7 @@ impl Drop for WatchPermission {
 /// Asks again and again, whenever another request of the caller would. Returns when the permission has ended: the API server
 /// refuses it, or is there and does not answer.
 async fn renew(access: &AccessReviews, caller: &Caller, question: &AccessQuestion, is_valid: &StillValid) {
-    // The watch is known, whoever had the connection.
+    // The watch is known, and not the connection that asked first.
     let exchange = Exchange::of(&Extensions::new());
     loop {
         let now = Instant::now();
@@ -137,7 +137,7 @@ mod tests {
             (0, false, true, None),
             (403, false, true, Some(300)),
             (401, false, true, Some(300)),
-            // Whoever brought it about.
+            // It does not matter which client brought it about.
             (429, false, true, Some(309)),
             (500, false, true, Some(309)),
             // The certificate has expired.

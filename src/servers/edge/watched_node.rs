@@ -25,7 +25,7 @@ impl WatchedNode {
     pub fn new(node: &str, scheme: EdgeScheme) -> Self {
         let state = NodeState::new(node.into(), scheme, KeyOrder::default());
         let cache = Arc::new(EdgeCache::new(state, Versions::start(0, None, None)));
-        // Nobody asks it.
+        // It is never asked.
         let api = ApiServer::at(Uri::default(), |_| std::future::pending().boxed());
         Self { cache, reachability: Reachability::new(api), scheme, node: node.to_owned() }
     }

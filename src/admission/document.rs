@@ -30,8 +30,9 @@ also warns the client; `enforce` changes the object, or refuses it if the rule c
 did not reach the mutating webhook, a fault that it would have corrected is a warning.\n\n\
 The following holds for all rules:\n\n\
 - An update is not refused for a fault that the stored object already has; the fault only causes a warning. Users can \
-therefore correct faults one by one, and remove finalizers. The fault of an address is the same fault only with the same \
-address (however it is written), the same Service, the same ports, and not more readiness; that of an external IP \
+therefore correct faults one by one, and remove finalizers. Where the stored object was too large to be compared to the \
+end, a fault that it may have is not refused either: the rule is not checked, and the failure policy decides. The fault \
+of an address is the same fault only with the same address (however it is written), the same Service, the same ports, and not more readiness; that of an external IP \
 or a load balancer IP, only with the same selector and the same ports, and that of a load balancer IP without effect, only \
 without the type `LoadBalancer`. Otherwise an update could send traffic to an address that is tolerated because it \
 gets none.\n\

@@ -105,6 +105,8 @@ pub(super) struct StoredFaults {
     counts: BTreeMap<Rule, usize>,
     /// By the number of its traffic, how far each address takes it.
     addresses: BTreeMap<(Rule, AddressKey<Text>, usize), AddressReadiness>,
+    /// The enforced rules whose budget ended, and why: the stored object may have more of their faults.
+    cut: BTreeMap<Rule, &'static str>,
     /// The traffic of the stored object, numbered.
     numbers: BTreeMap<Traffic, usize>,
     is_proxied: bool,
@@ -157,6 +159,21 @@ impl StoredFaults {
                 }
             }
         }
+    }
+
+    /// Records that not all faults of a rule are known.
+    pub(super) fn cut(&mut self, rule: Rule, why: &'static str) {
+        self.cut.insert(rule, why);
+    }
+
+    /// Why it is not known whether the stored object has a fault that [`excuse`](Self::excuse) does not find.
+    pub(super) fn may_excuse(&self, rule: Rule, fault: Fault<'_>) -> Option<&'static str> {
+        let is_possible = match fault {
+            Fault::Text(_) | Fault::Count(_) => true,
+            Fault::SelectedPort(_) => self.has_same_selector,
+            Fault::Address { traffic, .. } => self.number(traffic).is_some(),
+        };
+        self.cut.get(&rule).copied().filter(|_| is_possible)
     }
 
     /// Whether a fault is one of the stored object, without a further effect.

@@ -143,6 +143,12 @@ impl<'a> RuleFindings<'a> {
 
     /// Records that a rule would take too much work, so that it was not checked to the end.
     pub(super) fn over_budget(&mut self, rule: Rule, why: &'static str) {
+        if self.is_stored {
+            if self.settings.mode(rule) == Mode::Enforce {
+                self.stored.cut(rule, why);
+            }
+            return;
+        }
         self.unchecked(rule, why);
         if self.checks(rule) {
             self.over_budget = self.over_budget.max(Some(self.settings.mode(rule)));
@@ -162,8 +168,14 @@ impl<'a> RuleFindings<'a> {
             return;
         }
         let mut mode = self.settings.mode(rule);
-        if mode == Mode::Enforce && self.stored.excuse(rule, fault) {
-            mode = Mode::Warn;
+        if mode == Mode::Enforce {
+            if self.stored.excuse(rule, fault) {
+                mode = Mode::Warn;
+            } else if let Some(why) = self.stored.may_excuse(rule, fault) {
+                // Whether to refuse the object depends on work that was not done.
+                self.over_budget(rule, why);
+                mode = Mode::Warn;
+            }
         }
         let refused = mode == Mode::Enforce;
         let count = &mut self.counts[rule as usize][usize::from(refused)];

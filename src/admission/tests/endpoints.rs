@@ -25,6 +25,12 @@ fn subsets(counts: &[[usize; 2]]) -> Value {
         .collect()
 }
 
+fn subset(ready: &[&str], not_ready: &[&str], ports: &[i32]) -> Value {
+    let list = |ips: &[&str]| ips.iter().map(|ip| json!({ "ip": ip })).collect::<Value>();
+    let ports: Value = ports.iter().map(|p| json!({ "name": "p", "port": p, "protocol": "TCP" })).collect();
+    json!({ "addresses": list(ready), "notReadyAddresses": list(not_ready), "ports": ports })
+}
+
 fn truncated(counts: &[[usize; 2]]) -> (Value, Value) {
     let object =
         object("Endpoints", "byhand", &[("/subsets", subsets(counts)), ("/newField", json!({ "kept": true }))]);
@@ -183,11 +189,6 @@ fn objects_of_controllers_are_not_changed() {
 
 #[test]
 fn a_repeated_address_of_a_port_is_found() {
-    let subset = |ready: &[&str], not_ready: &[&str], ports: &[i32]| {
-        let list = |ips: &[&str]| ips.iter().map(|ip| json!({ "ip": ip })).collect::<Value>();
-        let ports: Value = ports.iter().map(|p| json!({ "name": "p", "port": p, "protocol": "TCP" })).collect();
-        json!({ "addresses": list(ready), "notReadyAddresses": list(not_ready), "ports": ports })
-    };
     let duplicates = |subsets: Value| {
         found(Rule::DuplicateAddress, &object("Endpoints", "byhand", &[("/subsets", subsets)]), |_| {})
     };
@@ -240,6 +241,32 @@ fn a_repeated_address_of_a_port_is_found() {
     let note = &decision.audit["duplicate-address"];
     assert!(note.ends_with("not checked: there are too many addresses and ports to compare"), "{note}");
     assert!(decision.is_over_budget() || !decision.allowed());
+}
+
+/// Of the stored object, not all faults are known. An update that makes it small enough to be checked must not be refused
+/// for those that it leaves, unless they are certainly new.
+#[test]
+fn a_fault_of_an_object_that_was_too_large_is_not_refused() {
+    let settings = only(&[(Rule::DuplicateAddress, Mode::Enforce)]);
+    let of = |subsets: Value| object("Endpoints", "byhand", &[("/subsets", subsets)]);
+    let twice: Vec<String> = (0..6000).map(|i| format!("10.0.{}.{}", i / 2 / 250, i / 2 % 250 + 1)).collect();
+    let twice: Vec<&str> = twice.iter().map(String::as_str).collect();
+    let ports: Vec<i32> = (1..1500).collect();
+    let large = of(json!([subset(&twice, &[], &ports), subset(&["10.9.0.1"], &[], &[80])]));
+    let small = of(json!([subset(&["10.0.0.1", "10.0.0.1"], &[], &[80])]));
+    // The first and the last pairs of the large object: the budget ends between them.
+    let (first, last) = (&twice[..2], &twice[5998..]);
+    for (name, old, new, refused, over_budget) in [
+        ("found before the budget ended", &large, of(json!([subset(first, &[], &ports)])), false, false),
+        ("after it", &large, of(json!([subset(last, &[], &ports)])), false, true),
+        ("no fault is left", &large, of(json!([subset(&["10.0.0.1"], &[], &ports)])), false, false),
+        ("ports that the large object does not have", &large, of(json!([subset(last, &[], &[1, 9999])])), true, false),
+        ("no budget ended", &small, of(json!([subset(last, &[], &[80])])), true, false),
+    ] {
+        let decision = ask(&new, Some(old), Stage::Validate, &settings, &Nothing);
+        assert_eq!((!decision.allowed(), decision.is_over_budget()), (refused, over_budget), "{name}: {decision:?}");
+        assert_eq!(decision.unchecked.contains_key(&Rule::DuplicateAddress), over_budget, "{name}");
+    }
 }
 
 #[test]

@@ -198,7 +198,25 @@ impl PolicySet {
         self.0[word] |= 1 << (policy % 64);
     }
 
-    fn contains(&self, policy: usize) -> bool {
+    pub(super) fn insert_all(&mut self, policies: &[usize]) {
+        for policy in policies {
+            self.insert(*policy);
+        }
+    }
+
+    /// Adds the policies of another set.
+    pub(super) fn extend(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(word, more)| *word |= more);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn contains(&self, policy: usize) -> bool {
         self.0.get(policy / 64).is_some_and(|word| word >> (policy % 64) & 1 == 1)
     }
 }

@@ -10,6 +10,7 @@
 mod check;
 mod conversion;
 mod crd;
+mod pattern_index;
 mod policies;
 mod read;
 #[cfg(test)]

@@ -6,14 +6,18 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
+    pattern_index::{MAX_NAME, MAX_USER, PatternIndex},
     read::read,
     settings_cache::{PolicyCount, PolicyCounts, SettingsCache},
-    spec::{EndpointPolicy, Selection},
+    spec::{EndpointPolicy, PolicySpec, Selection},
 };
 use crate::{
-    admission::{AdmissionRequest, Capacity, HostNetwork, Mode, Ranges, Rule, Settings, ranges::PolicyRanges},
+    admission::{
+        AdmissionRequest, Capacity, HostNetwork, Mode, Ranges, Rule, Settings,
+        ranges::{PolicyRanges, PolicySet},
+    },
     engine::reason::{Finding, Reason},
-    model::{Labels, ObjectKey, Text, installed::POLICY_KIND, names, wildcard},
+    model::{Labels, ObjectKey, Text, installed::POLICY_KIND, names},
 };
 
 /// The labels of a namespace, as far as they are known.
@@ -87,6 +91,7 @@ pub struct Policies {
     all: Vec<CompiledPolicy>,
     /// The place of the first policy that selects by labels of namespaces other than the name.
     with_namespace_labels: Option<usize>,
+    names: PolicyNames,
     ranges: Arc<PolicyRanges>,
     cache: SettingsCache,
 }
@@ -96,6 +101,53 @@ pub struct Policies {
 struct CompiledPolicy {
     policy: EndpointPolicy,
     modes: [Option<Mode>; Rule::COUNT],
+}
+
+/// The names that the policies list, compiled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct PolicyNames {
+    exempt_users: PatternIndex,
+    exempt_groups: PatternIndex,
+    exempt_namespaces: PatternIndex,
+    namespaces: PatternIndex,
+    services: PatternIndex,
+}
+
+impl PolicyNames {
+    fn new(all: &[CompiledPolicy]) -> Self {
+        fn index<'a>(max: usize, all: &'a [CompiledPolicy], of: fn(&'a PolicySpec) -> &'a [Text]) -> PatternIndex {
+            PatternIndex::new(max, all.iter().map(|compiled| of(&compiled.policy.spec)))
+        }
+        Self {
+            exempt_users: index(MAX_USER, all, |spec| &spec.exempt.users),
+            exempt_groups: index(MAX_USER, all, |spec| &spec.exempt.groups),
+            exempt_namespaces: index(MAX_NAME, all, |spec| &spec.exempt.namespaces),
+            namespaces: index(MAX_NAME, all, |spec| names_or_any(&spec.matches.namespaces)),
+            services: index(MAX_NAME, all, |spec| names_or_any(&spec.matches.services)),
+        }
+    }
+
+    /// The policies that exempt a writer, or all objects of a namespace.
+    fn exempting(&self, user: &str, groups: &[&str], namespace: &str) -> PolicySet {
+        let mut found = PolicySet::default();
+        self.exempt_users.add_matching(user, &mut found);
+        self.exempt_groups.add_matching_any(groups, &mut found);
+        self.exempt_namespaces.add_matching(namespace, &mut found);
+        found
+    }
+}
+
+/// The names of a selection; without one, it holds for every name.
+fn names_or_any(selection: &Selection) -> &[Text] {
+    const ANY: &[Text] = &[Text::new_static("*")];
+    if selection.names.is_empty() { ANY } else { &selection.names }
+}
+
+/// The policies whose lists of names match a target.
+struct Named<'a> {
+    exempting: &'a PolicySet,
+    namespace: PolicySet,
+    service: PolicySet,
 }
 
 impl Policies {
@@ -120,7 +172,8 @@ impl Policies {
         });
         let ranges = Arc::new(PolicyRanges::new(ranges));
         let with_namespace_labels = all.iter().position(CompiledPolicy::needs_namespace_labels);
-        (Self { all, with_namespace_labels, ranges, cache: SettingsCache::default() }, problems)
+        let names = PolicyNames::new(&all);
+        (Self { all, with_namespace_labels, names, ranges, cache: SettingsCache::default() }, problems)
     }
 
     /// Parses and collects policies. Policies that cannot be read are reported and left out.
@@ -158,15 +211,22 @@ impl Policies {
 
     /// The policies that apply or may apply to the object, including those that exempt it.
     pub fn applying_to(&self, target: &PolicyTarget<'_>) -> impl Iterator<Item = &EndpointPolicy> {
-        self.all.iter().filter(|c| c.application(target) != Application::DoesNotApply).map(|c| &c.policy)
+        let exempting = PolicySet::default();
+        let named = self.named(target, &exempting);
+        let applying: Vec<bool> = (self.all.iter().enumerate())
+            .map(|(i, compiled)| compiled.application(i, target, &named) != Application::DoesNotApply)
+            .collect();
+        self.all.iter().zip(applying).filter(|(_, applies)| *applies).map(|(compiled, _)| &compiled.policy)
     }
 
     /// The settings for the object of a request. The labels of its namespace matter only if
     /// [`need_namespace_labels`](Self::need_namespace_labels) is true.
     pub fn settings_of(&self, request: &AdmissionRequest<'_>, namespace_labels: NamespaceLabels<'_>) -> Arc<Settings> {
         let groups: Vec<&str> = request.groups.iter().map(AsRef::as_ref).collect();
+        // These do not depend on the labels, of which there may be two.
+        let exempting = self.names.exempting(&request.user, &groups, &request.namespace);
         let of = |labels: &Labels| {
-            self.settings(&PolicyTarget {
+            let target = PolicyTarget {
                 kind: &request.kind,
                 namespace: &request.namespace,
                 namespace_labels,
@@ -174,7 +234,8 @@ impl Policies {
                 labels,
                 user: &request.user,
                 groups: &groups,
-            })
+            };
+            self.settings_but(&target, &exempting)
         };
         if self.is_empty() {
             return of(&Labels::default());
@@ -185,7 +246,8 @@ impl Policies {
             && stored != labels
         {
             let before = of(&stored);
-            if before != settings {
+            // Other policies may still make equal settings. A comparison would cost all their ranges, and changes nothing.
+            if !Arc::ptr_eq(&before, &settings) {
                 let mut settings = (*settings).clone();
                 settings.before = Some(before);
                 return Arc::new(settings);
@@ -196,8 +258,21 @@ impl Policies {
 
     /// The settings for an object. Objects to which the same policies apply share them.
     pub fn settings(&self, target: &PolicyTarget<'_>) -> Arc<Settings> {
-        let counts = self.all.iter().map(|policy| policy.count(target)).collect();
+        self.settings_but(target, &self.names.exempting(target.user, target.groups, target.namespace))
+    }
+
+    /// The settings for an object whose writer or namespace these policies exempt.
+    fn settings_but(&self, target: &PolicyTarget<'_>, exempting: &PolicySet) -> Arc<Settings> {
+        let named = self.named(target, exempting);
+        let counts = self.all.iter().enumerate().map(|(i, policy)| policy.count(i, target, &named)).collect();
         self.cache.get(counts, |counts| self.sum(counts))
+    }
+
+    fn named<'a>(&self, target: &PolicyTarget<'_>, exempting: &'a PolicySet) -> Named<'a> {
+        let mut named = Named { exempting, namespace: PolicySet::default(), service: PolicySet::default() };
+        self.names.namespaces.add_matching(target.namespace, &mut named.namespace);
+        self.names.services.add_matching(target.service(), &mut named.service);
+        named
     }
 
     /// The settings that the policies make that count.
@@ -334,22 +409,23 @@ impl CompiledPolicy {
         selector.is_some_and(|selector| selector.keys().any(|key| key != NAMESPACE_NAME))
     }
 
-    fn count(&self, target: &PolicyTarget<'_>) -> PolicyCount {
-        match self.application(target) {
+    /// How it counts as the policy of this number.
+    fn count(&self, number: usize, target: &PolicyTarget<'_>, named: &Named<'_>) -> PolicyCount {
+        let exempts = || named.exempting.contains(number) || self.exempts_object(target);
+        match self.application(number, target, named) {
             Application::DoesNotApply => PolicyCount::Not,
-            Application::Applies if self.exempts(target) => PolicyCount::Exempts,
+            Application::Applies if exempts() => PolicyCount::Exempts,
             Application::Applies => PolicyCount::Applies,
             // What exempts an object relaxes settings, which does not count here.
-            Application::MayApply if self.exempts(target) => PolicyCount::Not,
+            Application::MayApply if exempts() => PolicyCount::Not,
             Application::MayApply => PolicyCount::May,
         }
     }
 
-    fn application(&self, target: &PolicyTarget<'_>) -> Application {
-        let matches = &self.policy.spec.matches;
-        let selects_object = matches.namespaces.names(target.namespace)
-            && matches.services.names(target.service())
-            && selects(&matches.services, |key| target.labels.get(key).map(Text::as_str));
+    fn application(&self, number: usize, target: &PolicyTarget<'_>, named: &Named<'_>) -> Application {
+        let selects_object = named.namespace.contains(number)
+            && named.service.contains(number)
+            && selects(&self.policy.spec.matches.services, |key| target.labels.get(key).map(Text::as_str));
         if selects_object { self.selects_namespace(target) } else { Application::DoesNotApply }
     }
 
@@ -371,12 +447,8 @@ impl CompiledPolicy {
         }
     }
 
-    fn exempts(&self, target: &PolicyTarget<'_>) -> bool {
-        let exempt = &self.policy.spec.exempt;
-        wildcard::any(&exempt.users, target.user)
-            || target.groups.iter().any(|g| wildcard::any(&exempt.groups, g))
-            || wildcard::any(&exempt.namespaces, target.namespace)
-            || exempt.objects.iter().any(|o| o.is(target.kind, target.namespace, target.name))
+    fn exempts_object(&self, target: &PolicyTarget<'_>) -> bool {
+        self.policy.spec.exempt.objects.iter().any(|o| o.is(target.kind, target.namespace, target.name))
     }
 }
 

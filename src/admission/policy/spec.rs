@@ -2,9 +2,10 @@
 
 use serde::Deserialize;
 
+use super::pattern_index::{self, MAX_NAME};
 use crate::{
     admission::{Capacity, HostNetwork, Mode, Rule},
-    model::{Cidr, LabelSelector, ObjectMeta, Text, wildcard, wire::nullable},
+    model::{Cidr, LabelSelector, ObjectMeta, Text, wire::nullable},
 };
 
 /// A policy in the stored version. [`read`](super::read()) parses both versions.
@@ -73,13 +74,6 @@ pub struct Selection {
     pub selector: Option<LabelSelector>,
 }
 
-impl Selection {
-    /// Whether one of the names matches.
-    pub(super) fn names(&self, name: &str) -> bool {
-        self.names.is_empty() || wildcard::any(&self.names, name)
-    }
-}
-
 /// Users, groups, namespaces and objects that a policy exempts; one of them is enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -115,7 +109,7 @@ pub struct ExemptObject {
 
 impl ExemptObject {
     pub(super) fn is(&self, kind: &str, namespace: &str, name: &str) -> bool {
-        let fits = |wanted: &Text, given| wanted.is_empty() || wildcard::matches(wanted, given);
+        let fits = |wanted: &Text, given| wanted.is_empty() || pattern_index::matches(wanted, given, MAX_NAME);
         (self.kind.is_empty() || self.kind == kind) && fits(&self.namespace, namespace) && fits(&self.name, name)
     }
 }

@@ -234,6 +234,49 @@ fn an_exemption_applies_to_its_own_policy_only() {
     }
 }
 
+/// Texts of any length and number cost their size. What is not compared does not exempt, and selects nothing.
+#[test]
+fn only_a_lone_star_matches_a_text_that_is_too_long() {
+    let long = "x".repeat(2000);
+    for (name, spec, user, namespace, want) in [
+        ("a user", json!({"exempt": {"users": ["x*"]}}), &long[..1024], "shop", Mode::Off),
+        ("a longer user", json!({"exempt": {"users": ["x*"]}}), &long, "shop", Mode::Enforce),
+        ("any user", json!({"exempt": {"users": ["*"]}}), &long, "shop", Mode::Off),
+        ("a longer group", json!({"exempt": {"groups": ["x*"]}}), "bob", "shop", Mode::Enforce),
+        ("a namespace", json!({"exempt": {"namespaces": ["*x"]}}), "bob", &long[..253], Mode::Off),
+        ("a longer namespace", json!({"exempt": {"namespaces": ["*x"]}}), "bob", &long[..254], Mode::Enforce),
+        (
+            "a longer namespace of an object",
+            json!({"exempt": {"objects": [{"namespace": "x*", "name": "*"}]}}),
+            "bob",
+            &long,
+            Mode::Enforce,
+        ),
+        ("a match", json!({"match": {"namespaces": {"names": ["*x*"]}}}), "bob", &long[..253], Mode::Enforce),
+        (
+            "a match of a longer namespace",
+            json!({"match": {"namespaces": {"names": ["*x*"]}}}),
+            "bob",
+            &long,
+            Mode::Warn,
+        ),
+        ("a match of any namespace", json!({"match": {"namespaces": {"names": ["*"]}}}), "bob", &long, Mode::Enforce),
+    ] {
+        let mut spec = spec;
+        spec["defaultMode"] = json!("enforce");
+        let settings = policies(&[v1("a", &spec)]).settings(&PolicyTarget {
+            kind: "Endpoints",
+            namespace,
+            namespace_labels: NamespaceLabels::NameOnly,
+            name: "web",
+            labels: &Labels::default(),
+            user,
+            groups: &["dev", &long],
+        });
+        assert_eq!(settings.mode(Rule::ExternalIp), want, "{name}");
+    }
+}
+
 #[test]
 fn ranges_add_up_and_deny_takes_precedence_over_truncate() {
     let spec = |allow: &[&str], deny: &[&str], action: &str| json!({"addresses": {"allow": allow, "deny": deny}, "capacity": {"action": action}});

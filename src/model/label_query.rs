@@ -4,6 +4,9 @@ use std::str::FromStr;
 
 use super::{Labels, Text};
 
+/// Most different conditions of a selector.
+const MAX_CONDITIONS: usize = 32;
+
 /// What labels must be like: all of its conditions hold. The default has none, and selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelQuery(Vec<LabelCondition>);
@@ -44,24 +47,36 @@ impl FromStr for LabelQuery {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        split(text)
-            .into_iter()
-            .map(str::trim)
-            .filter(|part| !part.is_empty())
-            .map(condition)
-            .collect::<Result<_, _>>()
-            .map(Self)
+        let parts = split(text).map(str::trim).filter(|part| !part.is_empty());
+        distinct_conditions(parts.map(condition)).map(Self)
     }
 }
 
+/// Each of the conditions of a selector once. More than [`MAX_CONDITIONS`] are an error: each is compared with every object.
+pub(crate) fn distinct_conditions<C: PartialEq>(
+    conditions: impl Iterator<Item = Result<C, String>>,
+) -> Result<Vec<C>, String> {
+    let mut distinct = Vec::new();
+    for condition in conditions {
+        let condition = condition?;
+        if distinct.contains(&condition) {
+            continue;
+        }
+        if distinct.len() == MAX_CONDITIONS {
+            return Err(format!("a selector has at most {MAX_CONDITIONS} different conditions"));
+        }
+        distinct.push(condition);
+    }
+    Ok(distinct)
+}
+
 /// The conditions, which commas outside of parentheses separate.
-fn split(text: &str) -> Vec<&str> {
+fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut within = false;
     text.split(move |c| {
         within = (within || c == '(') && c != ')';
         c == ',' && !within
     })
-    .collect()
 }
 
 fn condition(text: &str) -> Result<LabelCondition, String> {
@@ -69,6 +84,7 @@ fn condition(text: &str) -> Result<LabelCondition, String> {
         let values = values.strip_suffix(')').ok_or_else(|| format!("{text:?} lacks its closing parenthesis"))?;
         let mut values: Vec<Text> = values.split(',').map(|value| Text::new(value.trim())).collect();
         values.sort_unstable();
+        values.dedup();
         match head.split_whitespace().collect::<Vec<_>>()[..] {
             [key, "in"] => (key, LabelTest::In(values)),
             [key, "notin"] => (key, LabelTest::NotIn(values)),
@@ -121,6 +137,21 @@ mod tests {
             ("app=", false),
         ] {
             assert_eq!(selector.parse().map(|s: LabelQuery| s.matches(&labels)), Ok(want), "{selector}");
+        }
+    }
+
+    #[test]
+    fn a_selector_has_few_different_conditions() {
+        let different = |count: usize| (0..count).map(|i| format!("!a{i}")).collect::<Vec<_>>().join(",");
+        let refused = Err("a selector has at most 32 different conditions".to_owned());
+        for (name, text, want) in [
+            ("the most", different(32), Ok(32)),
+            ("one more", different(33), refused.clone()),
+            ("very many", different(5000), refused),
+            ("one, again and again", "!a,".repeat(5000), Ok(1)),
+            ("the same values", "a in (x,y),a in (y,x,x),a notin (x,y)".to_owned(), Ok(2)),
+        ] {
+            assert_eq!(text.parse::<LabelQuery>().map(|query| query.0.len()), want, "{name}");
         }
     }
 

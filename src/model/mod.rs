@@ -44,6 +44,7 @@ pub use hash_seed::HashSeed;
 pub use heap_size::HeapSize;
 pub use interrupt::{Interrupt, Interrupted};
 pub use label_query::LabelQuery;
+pub(crate) use label_query::distinct_conditions;
 pub use label_selector::{LabelRequirement, LabelSelector};
 pub use labels::Labels;
 pub use meta::{ObjectKey, ObjectMeta, ObjectRef, OwnerReference, Time};

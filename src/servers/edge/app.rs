@@ -148,7 +148,8 @@ impl EdgeApp {
             return response.map_err(|error| self.metrics.unencodable.report(resource, &found, &error));
         }
         if !options.is_watch {
-            let list = self.cache.list(resource, &options.selection);
+            let list = self.cache.list(resource, options.selection.namespace.as_ref());
+            let list = list.selected(&options.selection).await;
             options.check_list_version(list.version)?;
             let pieces = match encoding {
                 BodyEncoding::Json => ListPieces::Json(JsonList::new(resource, list)),
@@ -168,7 +169,7 @@ impl EdgeApp {
             slot,
             permission,
         };
-        Ok(WatchStream::begin(resource, options, context)?.into_response())
+        Ok(WatchStream::begin(resource, options, context).await?.into_response())
     }
 
     /// Whether the client still has a certificate that counts, if it has shown one.

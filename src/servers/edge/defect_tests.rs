@@ -201,7 +201,7 @@ fn a15_l6_a_list_is_the_state_of_one_moment_while_others_write() {
     let read_lists = |cache: Arc<EdgeCache>| {
         let mut last = 0;
         for _ in 0..300 {
-            let list = cache.list(Resource::EndpointSlice, &Selection::default());
+            let list = cache.list(Resource::EndpointSlice, None);
             assert!(list.version >= last && list.objects.iter().all(|object| object.version <= list.version));
             last = list.version;
             let texts: Vec<Value> = list

@@ -8,7 +8,7 @@ use std::{
 use tokio::{
     runtime::{Handle, RuntimeFlavor},
     sync::watch,
-    task::block_in_place,
+    task::{block_in_place, yield_now},
 };
 
 use super::{
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     engine::reason::Reason,
-    model::{Pod, Resource},
+    model::{Pod, Resource, Text},
 };
 
 /// What clients read, and what it is made from.
@@ -79,6 +79,26 @@ struct CacheUpdate {
 pub(super) struct ObjectList {
     pub(super) objects: Vec<VersionedObject>,
     pub(super) version: u64,
+}
+
+impl ObjectList {
+    /// Those of the objects that are among a selection. Others use the thread between two pieces of a long list.
+    pub(super) async fn selected(self, selection: &Selection) -> Self {
+        if selection.has_no_condition() {
+            return self;
+        }
+        let Self { objects, version } = self;
+        let mut selected = Vec::new();
+        for (i, versioned) in objects.into_iter().enumerate() {
+            if i % PIECE == PIECE - 1 {
+                yield_now().await;
+            }
+            if selection.matches(versioned.object.object_name(), &versioned.object) {
+                selected.push(versioned);
+            }
+        }
+        Self { objects: selected, version }
+    }
 }
 
 impl EdgeCache {
@@ -228,13 +248,11 @@ impl EdgeCache {
         self.read().version
     }
 
-    pub(super) fn list(&self, resource: Resource, selection: &Selection) -> ObjectList {
-        let (objects, version) = {
-            let state = self.read();
-            let cache = state.cache(resource);
-            (cache.map(|cache| cache.in_namespace(selection.namespace.as_ref())), state.version)
-        };
-        ObjectList { objects: VersionedObject::selected(objects.unwrap_or_default(), selection), version }
+    /// The objects of a namespace, or all.
+    pub(super) fn list(&self, resource: Resource, namespace: Option<&Text>) -> ObjectList {
+        let state = self.read();
+        let objects = state.cache(resource).map(|cache| cache.in_namespace(namespace)).unwrap_or_default();
+        ObjectList { objects, version: state.version }
     }
 
     pub(super) fn get(&self, resource: Resource, name: &ObjectName) -> Option<VersionedObject> {
@@ -329,7 +347,7 @@ mod tests {
         let cache = EdgeCache::new(node, Versions::from(7));
         let _turn = cache.writer();
         let (all, resource) = (Selection::default(), Resource::EndpointSlice);
-        assert_eq!((cache.list(resource, &all).version, cache.version()), (7, 7));
+        assert_eq!((cache.list(resource, None).version, cache.version()), (7, 7));
         assert_eq!(cache.events_since(resource, 7, &all, 1).map(|batch| batch.version), Ok(7));
         assert_eq!((cache.count(resource), cache.differing(), cache.removals(resource).len()), (0, 0, 0));
         assert!(cache.get(resource, &ObjectName::new("n", "a")).is_none() && cache.synced().is_err());

@@ -1,7 +1,7 @@
 //! Which objects of a resource a request is about.
 
 use super::{raw_object::ObjectName, served_object::ServedObject};
-use crate::model::{LabelQuery, Resource, Text};
+use crate::model::{LabelQuery, Resource, Text, distinct_conditions};
 
 /// Which objects of a resource a list or a watch is about: all conditions hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +61,11 @@ impl Selection {
             && self.labels.matches(object.labels())
     }
 
+    /// Whether objects of any name, field and label are among them.
+    pub(super) fn has_no_condition(&self) -> bool {
+        self.fields.is_empty() && self.labels == LabelQuery::default()
+    }
+
     /// An error if objects of the resource do not have one of the fields.
     pub(super) fn check_fields(&self, resource: Resource) -> Result<(), String> {
         let other = self.fields.iter().find(|test| !test.field.is_of(resource));
@@ -87,7 +92,8 @@ impl FieldTest {
 
     /// Reads the text of a field selector: conditions that commas separate.
     pub(super) fn read_all(text: &str) -> Result<Vec<Self>, String> {
-        text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(Self::read).collect()
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        distinct_conditions(parts.map(Self::read))
     }
 
     fn read(text: &str) -> Result<Self, String> {
@@ -133,6 +139,17 @@ mod tests {
             let selection = Selection { fields: FieldTest::read_all(selector).unwrap(), ..Selection::default() };
             let got = services.map(|spec| selection.matches(&ObjectName::new("n", "a"), &of(spec)));
             assert_eq!(got, want, "{selector}");
+        }
+    }
+
+    #[test]
+    fn a_field_selector_has_few_different_conditions() {
+        let different = |count: usize| (0..count).map(|i| format!("metadata.name!={i}")).collect::<Vec<_>>().join(",");
+        let refused = Err("a selector has at most 32 different conditions".to_owned());
+        for (text, want) in
+            [(different(32), Ok(32)), (different(33), refused), ("metadata.name=a,".repeat(5000), Ok(1))]
+        {
+            assert_eq!(FieldTest::read_all(&text).map(|tests| tests.len()), want, "{text:.40}");
         }
     }
 

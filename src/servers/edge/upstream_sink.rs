@@ -76,7 +76,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::servers::edge::{scheme::EdgeScheme, selection::Selection, tests::TestedEdge};
+    use crate::servers::edge::{scheme::EdgeScheme, tests::TestedEdge};
 
     /// For clients, an object that is gone is one that was deleted: kube-proxy would remove its rules.
     #[test]
@@ -90,7 +90,7 @@ mod tests {
         let edge = TestedEdge::new(EdgeScheme::SuperEdge);
         let (cache, reachability) = (edge.cache.clone(), edge.reachability.clone());
         let mut sink = UpstreamSink { cache, resource: Resource::EndpointSlice, node: "edge-1".into(), reachability };
-        let count = || edge.cache.list(Resource::EndpointSlice, &Selection::default()).objects.len();
+        let count = || edge.cache.list(Resource::EndpointSlice, None).objects.len();
         for (listed, want) in [
             (vec![&good], 1),
             (vec![&slice(json!("none")), &unnamed], 1),

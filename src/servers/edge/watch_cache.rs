@@ -27,14 +27,6 @@ pub(super) struct VersionedObject {
     pub(super) object: Arc<ServedObject>,
 }
 
-impl VersionedObject {
-    /// Those of the objects that are among a selection.
-    pub(super) fn selected(mut objects: Vec<Self>, selection: &Selection) -> Vec<Self> {
-        objects.retain(|versioned| selection.matches(versioned.object.object_name(), &versioned.object));
-        objects
-    }
-}
-
 /// How many events are looked at in one turn with the lock.
 pub(super) const PIECE: usize = 256;
 
@@ -130,7 +122,9 @@ impl WatchCache {
     /// The objects of a selection, in the order of their names.
     #[cfg(test)]
     pub(super) fn list(&self, selection: &Selection) -> Vec<VersionedObject> {
-        VersionedObject::selected(self.in_namespace(selection.namespace.as_ref()), selection)
+        let mut objects = self.in_namespace(selection.namespace.as_ref());
+        objects.retain(|versioned| selection.matches(versioned.object.object_name(), &versioned.object));
+        objects
     }
 
     pub(super) fn get(&self, name: &ObjectName) -> Option<&VersionedObject> {

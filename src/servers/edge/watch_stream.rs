@@ -13,7 +13,7 @@ use tokio::{
 
 use super::{
     body_encoding::{BodyEncoding, PIECE},
-    edge_cache::EdgeCache,
+    edge_cache::{EdgeCache, ObjectList},
     event_ring::WatchEventType,
     list_options::{ListOptions, WatchStart, expired, too_large},
     metrics::EdgeMetrics,
@@ -77,7 +77,11 @@ pub(super) struct WatchContext {
 impl WatchStream {
     /// Begins a watch. A version that a watch cannot go on from is its first event, as with an API server; objects that are
     /// older than wanted are an error.
-    pub(super) fn begin(resource: Resource, options: ListOptions, context: WatchContext) -> Result<Self, StatusError> {
+    pub(super) async fn begin(
+        resource: Resource,
+        options: ListOptions,
+        context: WatchContext,
+    ) -> Result<Self, StatusError> {
         let WatchContext { encoding, cache, stopping, metrics, slot, permission } = context;
         // Before the version is read: what changes in between wakes the watch.
         let changed = cache.subscribe();
@@ -86,12 +90,13 @@ impl WatchStream {
             WatchStart::After(version) => (version, None),
             WatchStart::Now => (cache.version(), None),
             WatchStart::Objects { not_older_than, ends_with_bookmark } => {
-                let list = cache.list(resource, &options.selection);
+                let list = cache.list(resource, options.selection.namespace.as_ref());
                 if let Some(wanted) = not_older_than.filter(|wanted| *wanted > list.version) {
                     return Err(too_large(wanted, list.version));
                 }
-                let objects = list.objects.into_iter();
-                (list.version, Some(InitialObjects { objects, ends_with_bookmark, is_begun: false }))
+                let ObjectList { objects, version } = list.selected(&options.selection).await;
+                let objects = objects.into_iter();
+                (version, Some(InitialObjects { objects, ends_with_bookmark, is_begun: false }))
             }
         };
         let ends = now + options.timeout.unwrap_or_else(|| default_timeout(version));

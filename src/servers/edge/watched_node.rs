@@ -7,7 +7,7 @@ use futures::FutureExt;
 
 use super::{
     EdgeScheme, api_server::ApiServer, edge_cache::EdgeCache, node_state::NodeState, reachability::Reachability,
-    selection::Selection, upstream_sink::UpstreamSink, versions::Versions,
+    upstream_sink::UpstreamSink, versions::Versions,
 };
 use crate::{engine::view::KeyOrder, inventory::Sink, model::Resource};
 
@@ -59,7 +59,7 @@ impl WatchedNode {
     /// The number of objects of a kind that a client sees.
     pub fn listed(&self, kind: &str) -> usize {
         let resource = NodeState::watched(self.scheme).find(|resource| resource.kind() == kind);
-        resource.map_or(0, |resource| self.cache.list(resource, &Selection::default()).objects.len())
+        resource.map_or(0, |resource| self.cache.list(resource, None).objects.len())
     }
 
     fn sink(&self, resource: Resource) -> UpstreamSink {

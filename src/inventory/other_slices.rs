@@ -19,6 +19,9 @@ const MAX_COMPARED: usize = 128 << 10;
 /// Most addresses that are looked up at once. Between two such steps, others may write.
 const ADDRESSES_AT_ONCE: usize = 128;
 
+/// Most slices of these addresses that are remembered at once: any number may list one address.
+const PAIRS_AT_ONCE: usize = 4096;
+
 /// The other slices that list the same endpoints. They are only looked up while the index is locked; their ports are compared
 /// later, those of each slice once.
 pub(super) fn other_slices<I: IndexReader>(reader: &I, slice: &ListedSlice<'_>) -> Result<OtherSlices, Unknown> {
@@ -31,19 +34,63 @@ pub(super) fn other_slices<I: IndexReader>(reader: &I, slice: &ListedSlice<'_>) 
     for some in addresses.chunks(ADDRESSES_AT_ONCE).chain(addresses.is_empty().then_some(&[][..])) {
         hashes.clear();
         hashes.extend(some.iter().map(|address| endpoint_hash(namespace, service, AddressKey::of(address))));
-        reader.read(|index| {
-            let slices = index.slices.known()?;
-            index.knows(slices, namespace, "no other slices of the namespace were given")?;
-            for (place, hash) in (first..).zip(&hashes) {
-                listing.add(place, slices.lookup().of(*hash), slice.name);
-            }
-            Ok(())
-        })?;
+        let mut turn = Turn { first, ..Turn::default() };
+        while !turn.is_over {
+            reader.read(|index| {
+                let slices = index.slices.known()?;
+                index.knows(slices, namespace, "no other slices of the namespace were given")?;
+                turn.take(&hashes, |hash| slices.lookup().of(hash), &mut listing, slice.name);
+                Ok(())
+            })?;
+        }
         first += some.len();
     }
     let answer = listing.sharing(slice.ports, addresses.len());
     reader.spend(most - listing.left);
     Ok(answer)
+}
+
+/// How far the slices of some addresses were looked up.
+#[derive(Default)]
+struct Turn {
+    /// The place of the first of these addresses.
+    first: usize,
+    /// How many of them are done.
+    done: usize,
+    /// The last slice of the next one that was looked at.
+    after: Option<Text>,
+    is_over: bool,
+}
+
+impl Turn {
+    /// Goes on with the next slices. `of` gives those that list an address, by its hash, in order of their names: others may
+    /// have come or gone since the last time.
+    fn take<'s, S: SliceFields + Clone + 's>(
+        &mut self,
+        hashes: &[u64],
+        of: impl Fn(u64) -> &'s [S],
+        listing: &mut ListingSlices<S>,
+        own: &str,
+    ) {
+        let mut left = PAIRS_AT_ONCE;
+        while let Some(hash) = hashes.get(self.done) {
+            let all = of(*hash);
+            let seen = self.after.as_deref().map_or(0, |after| all.partition_point(|slice| slice.name() <= after));
+            let rest = &all[seen..];
+            let some = &rest[..rest.len().min(left)];
+            listing.add(self.first + self.done, some, own);
+            left -= some.len();
+            if some.len() < rest.len() && !listing.is_cut {
+                if let Some(last) = some.last() {
+                    self.after = Some(last.name().into());
+                }
+                return;
+            }
+            self.after = None;
+            self.done += 1;
+        }
+        self.is_over = true;
+    }
 }
 
 /// The slices that list an address, while they are collected.

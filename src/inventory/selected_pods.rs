@@ -12,8 +12,17 @@ use crate::{
     model::{ContainerPort, HashSeed, Labels, PodPhase, Text},
 };
 
+/// A selector with so many pairs is compared with as many pods at once as an empty one.
+const PAIRS_OF_A_STEP: usize = 4;
+
+/// The fewest pods that are compared at once, whatever the selector.
+const FEWEST_ROWS: usize = 16;
+
+/// Comparing so many pairs more counts as one more pod.
+const PAIRS_OF_A_ROW: usize = 8;
+
 /// The live pods of the namespace that have these labels, or the first of them. Only so many pods are compared with the
-/// selector at once that a writer hardly waits; each counts as it was then.
+/// selector at once that a writer hardly waits; each counts as it was then. Of a selector with many pairs, these are fewer.
 pub(super) fn live_pods<I: IndexReader>(
     reader: &I,
     namespace: &str,
@@ -22,6 +31,7 @@ pub(super) fn live_pods<I: IndexReader>(
 ) -> Result<LivePods, Unknown> {
     let most = reader.left();
     let mut found = PodCounts { left: most, ..PodCounts::default() };
+    let at_once = (I::ROWS_AT_ONCE / (selector.len() / PAIRS_OF_A_STEP).max(1)).max(FEWEST_ROWS);
     let mut next = Some(Text::default());
     while let Some(from) = next {
         next = reader.read(|index| {
@@ -32,7 +42,7 @@ pub(super) fn live_pods<I: IndexReader>(
                 return Ok(None);
             }
             let rest = pods.starting_at(namespace, &from);
-            let (step, rest) = rest.split_at(rest.len().min(I::ROWS_AT_ONCE));
+            let (step, rest) = rest.split_at(rest.len().min(at_once));
             let is_enough = found.add(step.iter(), selector, only_one);
             Ok(rest.first().filter(|_| !is_enough).map(|pod| pod.name().into()))
         })?;
@@ -45,7 +55,7 @@ pub(super) fn live_pods<I: IndexReader>(
 #[derive(Default)]
 struct PodCounts {
     pods: LivePods,
-    /// How many more pods may be compared.
+    /// How many more pods may be compared, with a selector of few pairs.
     left: usize,
     /// The list of ports of the last pod. Neighbours are mostly replicas.
     last: usize,
@@ -61,8 +71,9 @@ impl PodCounts {
         selector: &Labels,
         only_one: bool,
     ) -> bool {
+        let cost = 1 + selector.len() / PAIRS_OF_A_ROW;
         for pod in pods {
-            let Some(left) = self.left.checked_sub(1) else {
+            let Some(left) = self.left.checked_sub(cost) else {
                 self.pods.is_cut = true;
                 return true;
             };

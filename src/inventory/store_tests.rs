@@ -299,4 +299,11 @@ fn other_slices_are_compared_until_the_budget_ends() {
     let dense: Vec<EndpointSlice> = (0..200).map(|i| stored(&format!("s{i:03}"), &addresses, &few)).collect();
     let found = asked(dense, &addresses, &names('r', 1));
     assert_eq!((found.names == none, found.is_cut), (true, true));
+    // The last one counts, however many turns it takes to come to it.
+    for (count, addresses) in [(40, &addresses[..]), (9000, &addresses[..1])] {
+        let all = (0..count).map(|i| stored(&format!("s{i:04}"), addresses, if i + 1 < count { &few } else { &many }));
+        let found = asked(all.collect(), addresses, &names('p', 1));
+        let last = Some(format!("s{:04}", count - 1).as_str().into());
+        assert_eq!((found.names == vec![last; addresses.len()], found.is_cut), (true, false), "{count}");
+    }
 }

@@ -44,11 +44,15 @@ impl LabelReaders {
         self.by_label.get(label).into_iter().flatten()
     }
 
-    /// The Services that depend on a label in which two states of a node differ.
-    pub(super) fn of_difference(&self, before: &Labels, after: &Labels) -> BTreeSet<&ObjectName> {
-        let differing = |label: &Text| before.get(label) != after.get(label);
+    /// The Services that depend on one of these labels.
+    pub(super) fn of_any<'a>(&self, labels: impl IntoIterator<Item = &'a Text>) -> BTreeSet<&ObjectName> {
+        labels.into_iter().flat_map(|label| self.of(label)).collect()
+    }
+
+    /// The labels in which two states of a node differ and on which a Service depends.
+    pub(super) fn difference<'a>(&self, before: &'a Labels, after: &'a Labels) -> BTreeSet<&'a Text> {
         let keys: BTreeSet<&Text> = before.iter().chain(after.iter()).map(|(key, _)| key).collect();
-        let readers = keys.into_iter().filter(|key| differing(key)).filter_map(|key| self.by_label.get(key));
-        readers.flatten().collect()
+        let is_read = |key: &&Text| before.get(key) != after.get(key) && self.by_label.contains_key(*key);
+        keys.into_iter().filter(is_read).collect()
     }
 }

@@ -65,6 +65,10 @@ struct Affected {
     slices: BTreeMap<ObjectName, BTreeSet<ObjectName>>,
     /// Objects that are decided about by themselves.
     objects: BTreeSet<(Resource, ObjectName)>,
+    /// Other nodes whose labels changed.
+    nodes: BTreeSet<Text>,
+    /// The keys of these labels.
+    node_labels: BTreeSet<Text>,
     /// What is held differently.
     held: Vec<HeldChange>,
 }
@@ -176,6 +180,7 @@ impl NodeState {
         if is_first_state {
             affected = self.everything();
         }
+        self.add_readers(&mut affected);
         NodeChanges { held, served: self.decide(affected) }
     }
 
@@ -395,16 +400,30 @@ impl NodeState {
             return;
         }
         let is_own = *node == self.around.node;
-        let none = Labels::default();
-        let readers: BTreeSet<&ObjectName> = if is_own && (before.is_none() || after.is_none()) {
-            self.readers.all()
-        } else if is_own || self.scheme.reads_other_nodes() {
-            self.readers.of_difference(before.unwrap_or(&none), after.unwrap_or(&none))
-        } else {
+        if is_own && (before.is_none() || after.is_none()) {
+            affected.services.extend(self.readers.all().into_iter().cloned());
             return;
-        };
-        let readers = readers.into_iter().filter(|service| is_own || self.has_endpoint_on(service, node));
-        affected.services.extend(readers.cloned());
+        }
+        if !is_own && !self.scheme.reads_other_nodes() {
+            return;
+        }
+        let none = Labels::default();
+        let labels = self.readers.difference(before.unwrap_or(&none), after.unwrap_or(&none));
+        if is_own {
+            affected.services.extend(self.readers.of_any(labels).into_iter().cloned());
+        } else if !labels.is_empty() {
+            affected.nodes.insert(node.clone());
+            affected.node_labels.extend(labels.into_iter().cloned());
+        }
+    }
+
+    /// Adds the Services that depend on the changed labels of other nodes and have an endpoint there. The endpoints of each are
+    /// looked at once, whatever the number of nodes.
+    fn add_readers(&self, affected: &mut Affected) {
+        let readers = self.readers.of_any(&affected.node_labels).into_iter();
+        let readers = readers.filter(|service| !affected.services.contains(service));
+        let readers: Vec<_> = readers.filter(|service| self.has_endpoint_in(service, &affected.nodes)).cloned().collect();
+        affected.services.extend(readers);
     }
 
     /// The nodes of a pool change.

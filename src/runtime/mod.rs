@@ -3,6 +3,7 @@
 //! Nothing here knows an endpoint.
 
 pub mod allowed_hosts;
+pub(crate) mod aside;
 pub(crate) mod background_thread;
 pub mod bearer_tokens;
 pub mod certificates;

@@ -2,14 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use tokio::{
-    runtime::{Handle, RuntimeFlavor},
-    sync::watch,
-    task::{block_in_place, yield_now},
-};
+use tokio::{sync::watch, task::yield_now};
 
 use super::{
     cached_resources::CACHED,
@@ -29,6 +25,7 @@ use super::{
 use crate::{
     engine::reason::Reason,
     model::{Pod, Resource, Text},
+    runtime::aside::{aside, lock_aside},
 };
 
 /// What clients read, and what it is made from.
@@ -169,7 +166,7 @@ impl EdgeCache {
     pub(super) fn begin_snapshot(&self) -> Option<(u64, Vec<StateRecord>)> {
         let mut writer = self.writer();
         let generation = writer.journal.as_mut().filter(|journal| journal.is_snapshot_due())?.rotate();
-        Some((generation, writer.node.records()))
+        Some((generation, aside(|| writer.node.records())))
     }
 
     /// The snapshot was written, with this size in bytes; or it was not.
@@ -291,12 +288,8 @@ impl EdgeCache {
 
     /// The turn of a writer. A thread that serves clients too does not wait for one that takes long.
     fn writer(&self) -> MutexGuard<'_, CacheWriter> {
-        match self.writer.try_lock() {
-            Ok(writer) => writer,
-            // A panic of a writer leaves at worst an object without its event: that of a decision that failed.
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => aside(|| self.writer.lock().unwrap_or_else(PoisonError::into_inner)),
-        }
+        // A panic of a writer leaves at worst an object without its event: that of a decision that failed.
+        lock_aside(&self.writer)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, ServedState> {
@@ -306,12 +299,6 @@ impl EdgeCache {
     fn write(&self) -> RwLockWriteGuard<'_, ServedState> {
         self.served.write().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Does long work on a thread of the runtime: the tasks that wait for the thread go on with another one.
-fn aside<T>(work: impl FnOnce() -> T) -> T {
-    let can_move = Handle::try_current().is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::MultiThread);
-    if can_move { block_in_place(work) } else { work() }
 }
 
 impl ServedState {

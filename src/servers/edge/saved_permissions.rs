@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -12,7 +12,7 @@ use super::{
     access_table::AccessQuestion, caller::CallerDigest, edge_cache::EdgeCache, journal::JournalSync,
     state_record::StateRecord,
 };
-use crate::runtime::clock::Clock;
+use crate::runtime::{aside::lock_aside, clock::Clock};
 
 /// A permission is saved again when it was renewed so much later, in seconds.
 const RENEWED: u64 = 3600;
@@ -88,8 +88,10 @@ impl SavedPermissions {
         [StateRecord::NoAccess].into_iter().chain(each).collect()
     }
 
+    /// Records are written in the order of what is done with this lock, so that whoever has it may wait for a writer of the
+    /// cache. A thread that serves clients too does not wait for that.
     fn saved(&self) -> MutexGuard<'_, BTreeMap<AccessQuestion, u64>> {
-        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_aside(&self.saved)
     }
 
     /// Seconds since 1970.

@@ -16,6 +16,7 @@ use super::{metrics::WatchMetrics, watch_failures::WatchFailures, watched_object
 use crate::{
     inventory::{Loss, Sink},
     model::{Resource, json::message::message},
+    runtime::aside::aside,
 };
 
 /// Objects in a page of a list.
@@ -88,7 +89,8 @@ async fn follow(
                 events = watch();
             }
             Ok(Some(watcher::Event::InitDone)) => {
-                let objects = sink.end_list();
+                // A list may be of any length: a table of it is made, and the one before is freed.
+                let objects = aside(|| sink.end_list());
                 tracing::debug!(resource = name, objects, "listed");
                 metrics.stale(name, false);
             }

@@ -15,7 +15,10 @@ use crate::{
         policy::{self, EndpointPolicy, NamespaceLabels},
     },
     engine::reason::Finding,
-    runtime::net::Peer,
+    runtime::{
+        aside::{aside, lock_aside},
+        net::Peer,
+    },
 };
 
 /// A source of the settings for a review. It is called for every review, so settings are shared, not copied.
@@ -105,17 +108,21 @@ impl ActivePolicies {
 
     fn change(&self, change: impl FnOnce(&mut PolicySources)) -> Vec<Finding> {
         let mut sources = self.sources();
-        change(&mut sources);
-        // The cluster is last, so that its policy wins over one of the same name in the file.
-        let list = sources.file.iter().chain(sources.cluster.values()).cloned().collect();
-        let (all, problems) = policy::Policies::new(list);
-        let before = std::mem::replace(&mut *self.all.write().unwrap_or_else(PoisonError::into_inner), Arc::new(all));
-        drop((sources, before));
-        problems
+        // All of them are compiled again, and any number may be.
+        aside(move || {
+            change(&mut sources);
+            // The cluster is last, so that its policy wins over one of the same name in the file.
+            let list = sources.file.iter().chain(sources.cluster.values()).cloned().collect();
+            let (all, problems) = policy::Policies::new(list);
+            let before =
+                std::mem::replace(&mut *self.all.write().unwrap_or_else(PoisonError::into_inner), Arc::new(all));
+            drop((sources, before));
+            problems
+        })
     }
 
     fn sources(&self) -> MutexGuard<'_, PolicySources> {
-        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_aside(&self.sources)
     }
 
     fn all(&self) -> Arc<policy::Policies> {

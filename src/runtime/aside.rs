@@ -33,7 +33,8 @@ mod tests {
 
     #[test]
     fn work_is_done_on_any_thread() {
-        for (name, builder) in [("one thread", Builder::new_current_thread()), ("several", Builder::new_multi_thread())] {
+        for (name, builder) in [("one thread", Builder::new_current_thread()), ("several", Builder::new_multi_thread())]
+        {
             let (mut builder, mutex) = (builder, Mutex::new(1));
             let done = builder.build().unwrap().block_on(async { aside(|| aside(|| *lock_aside(&mutex))) });
             assert_eq!(done, 1, "{name}");

@@ -422,7 +422,8 @@ impl NodeState {
     fn add_readers(&self, affected: &mut Affected) {
         let readers = self.readers.of_any(&affected.node_labels).into_iter();
         let readers = readers.filter(|service| !affected.services.contains(service));
-        let readers: Vec<_> = readers.filter(|service| self.has_endpoint_in(service, &affected.nodes)).cloned().collect();
+        let readers: Vec<_> =
+            readers.filter(|service| self.has_endpoint_in(service, &affected.nodes)).cloned().collect();
         affected.services.extend(readers);
     }
 

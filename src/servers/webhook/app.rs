@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
+
 use super::{AdmissionMetrics, FailureMode, SettingsSource, WebhookLimits};
 use crate::{
     admission::Knowledge,
@@ -23,6 +25,8 @@ pub struct Webhook {
     pub(super) failure_mode: FailureMode,
     /// The threads of large reviews.
     pub(super) large: Workers,
+    /// One large review that no worker decided is read whole at a time, only to be answered.
+    pub(super) whole: Arc<Semaphore>,
     /// The threads of conversions.
     pub(super) conversions: Workers,
     /// The memory of the bodies of reviews, and of large responses.
@@ -58,6 +62,7 @@ impl Webhook {
             limits,
             failure_mode,
             large,
+            whole: Arc::new(Semaphore::new(1)),
             conversions,
             memory,
             conversion_memory,

@@ -230,15 +230,23 @@ impl Webhook {
         review: &ReceivedReview,
         decision: Result<Decision, Unchecked>,
     ) -> Result<Vec<u8>, StatusError> {
-        let ReceivedReview { stage, began, .. } = *review;
+        let ReceivedReview { stage, began, deadline, .. } = *review;
         if let Some((version, request)) = admission::read_review_head(review.head()) {
             return self.answered(stage, version, &request, decision, began);
         }
-        // No API server writes the objects first. The memory of bodies limits how many are read here.
+        // No API server writes the objects first. Such reviews are read one after the other, while there is time.
+        let Ok(Ok(permit)) = timeout_at(deadline.0, self.whole.clone().acquire_owned()).await else {
+            let why = decision.err().unwrap_or(Unchecked::Busy);
+            self.metrics.shed(stage, why.label());
+            return Err(why.status());
+        };
         let (webhook, review) = (self.clone(), review.clone());
-        let answered = spawn_blocking(move || match admission::read_review(&review.body.bytes) {
-            Ok((version, request)) => webhook.answered(stage, version, &request, decision, began),
-            Err(error) => webhook.unreadable(stage, &error),
+        let answered = spawn_blocking(move || {
+            let _permit = permit;
+            match admission::read_review(&review.body.bytes) {
+                Ok((version, request)) => webhook.answered(stage, version, &request, decision, began),
+                Err(error) => webhook.unreadable(stage, &error),
+            }
         });
         answered.await.unwrap_or_else(|_| Err(Unchecked::Bug.status()))
     }

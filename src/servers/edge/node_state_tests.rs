@@ -317,6 +317,12 @@ fn a15_t13_a_node_label_touches_the_services_whose_keys_it_meets() {
         let decided = tested.decisions;
         assert_eq!((decided, tested.events().len()), (decisions, events), "{change}");
     }
+    // A list in which several nodes are different, and one is missing.
+    let own = node(OWN, &[("region", "3")]);
+    let nodes = [own, node("a", &[("region", "9"), ("rack", "1")]), node("b", &[("region", "3")])];
+    tested.take(UpstreamEvent::Replace(Resource::Node, nodes.iter().map(read).collect()));
+    let decided = tested.decisions;
+    assert_eq!((decided, tested.events().len()), (50, 45));
 }
 
 #[test]

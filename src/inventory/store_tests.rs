@@ -220,6 +220,25 @@ fn pods_are_counted_in_steps() {
     assert_eq!(store.live_pods("none", &Labels::default(), false).unwrap().count, 0);
 }
 
+/// The more pairs a selector has, the fewer pods are compared with it at once.
+#[test]
+fn pods_are_counted_whatever_the_number_of_pairs() {
+    let labels = |count: usize| -> Labels {
+        serde_json::from_value((0..count).map(|i| (format!("k{i}"), json!("v"))).collect()).unwrap()
+    };
+    let store = Store::new();
+    let labelled = |i: usize| {
+        let mut pod = pod("shop", &format!("p{i}"), "");
+        pod.labels = labels(if i.is_multiple_of(2) { 1000 } else { 10 }).into();
+        pod
+    };
+    store.fill((0..100).map(labelled).collect::<Vec<_>>());
+    for (pairs, want) in [(0, 100), (10, 100), (11, 50), (1000, 50), (1001, 0)] {
+        let found = store.live_pods("shop", &labels(pairs), false).unwrap();
+        assert_eq!((found.count, found.is_cut), (want, false), "{pairs}");
+    }
+}
+
 #[test]
 fn the_address_of_a_pod_that_is_also_one_of_a_node_says_so() {
     let store = Store::new();

@@ -326,7 +326,34 @@ impl ServedState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{engine::view::KeyOrder, servers::edge::scheme::EdgeScheme};
+    use crate::{
+        engine::view::KeyOrder,
+        servers::edge::{raw_object::RawObject, scheme::EdgeScheme, selection::FieldTest},
+    };
+
+    #[tokio::test]
+    async fn a_list_of_many_pieces_has_all_that_is_selected() {
+        let resource = Resource::EndpointSlice;
+        let object = |i: usize| {
+            let labels = format!(r#"{{"even":"{}"}}"#, i.is_multiple_of(2));
+            let text = format!(r#"{{"metadata":{{"name":"s{i:03}","namespace":"n","labels":{labels}}}}}"#);
+            let raw = Arc::new(RawObject::read(resource, &text).unwrap());
+            VersionedObject { version: 1, object: Arc::new(ServedObject::whole(resource, raw)) }
+        };
+        let whole = ObjectList { objects: (0..600).map(object).collect(), version: 7 };
+        for (labels, fields, want) in [
+            ("", "", (600, Some("s599"))),
+            ("even=true", "", (300, Some("s598"))),
+            ("", "metadata.name!=s599", (599, Some("s598"))),
+            ("even=true", "metadata.name=s599", (0, None)),
+        ] {
+            let fields = FieldTest::read_all(fields).unwrap();
+            let selection = Selection { labels: labels.parse().unwrap(), fields, namespace: None };
+            let ObjectList { objects, version } = whole.clone().selected(&selection).await;
+            let last = objects.last().map(|last| last.object.object_name().name.as_str());
+            assert_eq!(((objects.len(), last), version), (want, 7), "{labels} {fields:?}", fields = selection.fields);
+        }
+    }
 
     #[test]
     fn clients_do_not_wait_for_a_writer() {

@@ -101,7 +101,6 @@ fn run(task: Task) -> Result<bool> {
             lint::all(&mut steps);
             test::all(&mut steps, &test::Arguments::default());
             test::short_attacks(&mut steps);
-            steps.run("growth", || growth::run(&growth::Arguments::default()));
             fuzz::all(&mut steps, &fuzz::Arguments::default())?;
         }
         Task::Lint => lint::all(&mut steps),

@@ -73,7 +73,7 @@ pub(super) enum KeyLevel {
 impl ServiceKeys {
     /// The keys of a Service; `None` if it has none.
     pub fn of(service: &Service) -> Result<Option<Self>, MalformedKeys> {
-        let of_grid: Vec<Text> = TopologyKeys::of(service)?.iter().cloned().collect();
+        let of_grid: Vec<Text> = TopologyKeys::of(service)?.all().cloned().collect();
         let of_yurt = service.meta.annotations.get(YURT_TOPOLOGY).cloned();
         let all = [
             (KeySource::SuperEdge, of_grid),

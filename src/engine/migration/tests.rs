@@ -68,6 +68,17 @@ fn keys_become_policies_and_preferences() {
 }
 
 #[test]
+fn all_keys_are_read() {
+    for (written, read) in [(1, 1), (16, 16), (17, 17), (40, 40)] {
+        let keys: Vec<String> = (0..written).map(|n| format!("key-{n}")).collect();
+        let repeated = json!([keys.clone(), keys].concat()).to_string();
+        let service = service(&json!({ "topologyKeys": repeated }), &json!([]));
+        let migration = TopologyMigration::of([&service], None, Minor::NEWEST);
+        assert_eq!(migration.services[0].keys.keys.len(), read, "{written}");
+    }
+}
+
+#[test]
 fn older_releases_get_what_they_have() {
     let (host, zone) = ("kubernetes.io/hostname", "topology.kubernetes.io/zone");
     let node = "before Kubernetes 1.34, the same zone can be preferred, but not the same node";

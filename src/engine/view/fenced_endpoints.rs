@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::{
     pruned_object::EndpointObject,
     scheme::Scheme,
-    topology_keys::{KeyOrder, TopologyKeys, WILDCARD},
+    topology_keys::{KeyOrder, TopologyKeys},
 };
 use crate::model::{EndpointSlice, Labels, Nodes, Service, Text};
 
@@ -95,7 +95,7 @@ fn fence(scheme: &Scheme<'_>, service: &Service, slices: &[&EndpointSlice]) -> O
         }
         Scheme::TopologyKeysField if !service.external_local => {
             let keys = TopologyKeys::of_field(service);
-            if keys.iter().any(|key| key == WILDCARD) {
+            if keys.has_wildcard() {
                 return None;
             }
             keys

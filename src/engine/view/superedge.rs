@@ -42,10 +42,6 @@ impl GridView<'_> {
         };
         match TopologyKeys::of(service) {
             Ok(keys) if keys.is_empty() => objects.into_iter().map(|o| self.without_unhealthy(o)).collect(),
-            Ok(keys) if keys.is_cut() => {
-                let pruned = self.fenced(&keys, objects).into_iter();
-                pruned.map(|o| o.because(Reason::TopologyKeysCut)).collect()
-            }
             Ok(keys) => self.fenced(&keys, objects),
             Err(_) => {
                 let pruned = objects.into_iter().map(|o| self.without_unhealthy(o));
@@ -96,7 +92,8 @@ impl GridView<'_> {
             let pruned = objects.into_iter().map(|o| o.without_more(|_| Some(Reason::TopologyNodeMissing)));
             return pruned.collect();
         };
-        self.fenced_by(keys.labels(here), objects)
+        let pruned = self.fenced_by(keys.labels(here), objects);
+        if keys.ignores_label_of(here) { because_cut(pruned) } else { pruned }
     }
 
     /// Removes the endpoints whose nodes agree with this one in none of these labels.
@@ -124,6 +121,10 @@ impl GridView<'_> {
         }
         let ready = each_once(ready);
         let Some(deciding) = keys.deciding(self.at, &ready) else {
+            if keys.is_cut() && !keys.has_wildcard() {
+                // A key that does not count may decide: to leave all of them could lead traffic out of its fence.
+                return because_cut(self.fenced_by(OwnLabels::default(), objects));
+            }
             // Nothing fits, or `*` comes first: all of them, and the unhealthy ones only if there are no others.
             let any_healthy = !ready.is_empty();
             let keep_all = |o: PrunedObject<T>| if any_healthy { self.without_unhealthy(o) } else { o };
@@ -141,4 +142,8 @@ impl GridView<'_> {
             Some(true) | None => Ok(node),
         }
     }
+}
+
+fn because_cut<T: EndpointObject>(objects: Vec<PrunedObject<T>>) -> Vec<PrunedObject<T>> {
+    objects.into_iter().map(|o| o.because(Reason::TopologyKeysCut)).collect()
 }

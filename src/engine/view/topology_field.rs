@@ -2,7 +2,7 @@
 
 use super::{
     pruned_object::{EndpointObject, PrunedObject},
-    topology_keys::{OwnLabels, TopologyKeys, WILDCARD, each_once},
+    topology_keys::{OwnLabels, TopologyKeys, each_once},
     viewpoint::Viewpoint,
 };
 use crate::{
@@ -31,9 +31,11 @@ pub(super) fn prune(
         slice.each(|place| ready.extend(node_of(place.node).filter(|_| place.ready)));
     }
     let deciding = keys.deciding(at, &each_once(ready));
-    if deciding.is_none() && keys.iter().any(|key| key == WILDCARD) {
+    if deciding.is_none() && keys.has_wildcard() {
         return whole();
     }
+    let is_ignored = || keys.ignores_wildcard() || at.labels().is_some_and(|here| keys.ignores_label_of(here));
+    let is_cut = deciding.is_none() && is_ignored();
     let mut fence = deciding.map(OwnLabels::compared);
     let mut why = |node: Option<&Text>| match node_of(node) {
         Some(there) => {
@@ -44,5 +46,5 @@ pub(super) fn prune(
         None => Some(Reason::EndpointNodeUnknown),
     };
     let pruned = slices.iter().map(|slice| PrunedObject::without(*slice, |place| why(place.node)));
-    if keys.is_cut() { pruned.map(|o| o.because(Reason::TopologyKeysCut)).collect() } else { pruned.collect() }
+    if is_cut { pruned.map(|o| o.because(Reason::TopologyKeysCut)).collect() } else { pruned.collect() }
 }

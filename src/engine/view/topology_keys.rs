@@ -1,6 +1,6 @@
 //! The topology keys of a Service: which labels of nodes fence its traffic in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
@@ -29,16 +29,16 @@ pub enum KeyOrder {
     Ordered,
 }
 
-/// The keys of a Service: each once, in their order, and at most [`MAX_TOPOLOGY_KEYS`].
+/// The keys of a Service: each once, in their order. The first [`MAX_TOPOLOGY_KEYS`] count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopologyKeys {
     keys: Vec<Text>,
-    /// Whether there are more, which do not count.
-    is_cut: bool,
+    /// The others, each once. They do not count.
+    ignored: Vec<Text>,
 }
 
 /// The labels of a node by which the keys of a Service fence it in.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OwnLabels<'a>(Vec<(&'a Text, &'a Text)>);
 
 impl TopologyKeys {
@@ -54,9 +54,19 @@ impl TopologyKeys {
         service.topology_keys.iter().collect()
     }
 
-    /// The keys, in their order.
+    /// The keys that count, in their order.
     pub fn iter(&self) -> impl Iterator<Item = &Text> {
         self.keys.iter()
+    }
+
+    /// All keys as they are written, each once.
+    pub fn all(&self) -> impl Iterator<Item = &Text> {
+        self.keys.iter().chain(&self.ignored)
+    }
+
+    /// Whether `*` is among the keys that count.
+    pub(super) fn has_wildcard(&self) -> bool {
+        self.keys.iter().any(|key| key == WILDCARD)
     }
 
     /// Whether the Service has no keys.
@@ -66,7 +76,17 @@ impl TopologyKeys {
 
     /// Whether the Service has more keys than count.
     pub fn is_cut(&self) -> bool {
-        self.is_cut
+        !self.ignored.is_empty()
+    }
+
+    /// Whether a key that does not count could make a difference to a node: one that it has no label of agrees with nothing.
+    pub(super) fn ignores_label_of(&self, here: &Labels) -> bool {
+        self.ignored.iter().any(|key| here.contains_key(key))
+    }
+
+    /// Whether `*` is among the keys that do not count.
+    pub(super) fn ignores_wildcard(&self) -> bool {
+        self.ignored.iter().any(|key| key == WILDCARD)
     }
 
     /// The labels of a node that have one of the keys.
@@ -88,15 +108,16 @@ impl TopologyKeys {
 impl<'k> FromIterator<&'k Text> for TopologyKeys {
     fn from_iter<I: IntoIterator<Item = &'k Text>>(all: I) -> Self {
         let mut found = Self::default();
+        let mut ignored: HashSet<&Text, HashSeed> = HashSet::default();
         for key in all {
             if found.keys.contains(key) {
                 continue;
             }
-            if found.keys.len() == MAX_TOPOLOGY_KEYS {
-                found.is_cut = true;
-                break;
+            if found.keys.len() < MAX_TOPOLOGY_KEYS {
+                found.keys.push(key.clone());
+            } else if ignored.insert(key) {
+                found.ignored.push(key.clone());
             }
-            found.keys.push(key.clone());
         }
         found
     }

@@ -69,6 +69,7 @@ fn a15_t3_topology_keys_are_read_as_the_wrapper_reads_them() {
         json!(others.chain(["zone".to_owned()]).collect::<Vec<_>>()).to_string()
     };
     let (repeated, many) = (keys(15, 40), keys(16, 16));
+    let missing = many.replace(r#""zone"]"#, r#""zone-of-no-node"]"#).replace("key-0", "zone");
     for (node, keys, left, reasons) in [
         ("a", None, "1 2 3 4 5", ""),
         ("a", Some("[]"), "1 2 3 4 5", ""),
@@ -109,6 +110,8 @@ fn a15_t3_topology_keys_are_read_as_the_wrapper_reads_them() {
             "",
             "topology-keys-cut topology-label-differs topology-label-differs topology-label-differs endpoint-node-unknown endpoint-without-node",
         ),
+        // The node has no label of the key that does not count.
+        ("a", Some(&missing), "1 2", "topology-label-differs endpoint-node-unknown endpoint-without-node"),
         // The node is not known, or has no labels.
         (
             "gone",
@@ -170,6 +173,30 @@ fn a15_t2_ordered_keys_choose_one_and_leave_no_node_without_endpoints() {
     ] {
         let got = pruned(node, Some(keys), health, KeyOrder::Ordered, endpoints).0;
         assert_eq!(got, left, "{node} {keys} {health:?}: {endpoints}");
+    }
+}
+
+#[test]
+fn ordered_keys_that_do_not_count_never_open_the_fence() {
+    const CLOSED: &str = "topology-keys-cut topology-label-differs topology-label-differs topology-label-differs \
+                          endpoint-node-unknown endpoint-without-node";
+    const ZONE: &str = "topology-label-differs endpoint-node-unknown endpoint-without-node";
+    let sixteen: Vec<String> = (0..16).map(|n| format!("key-{n}")).collect();
+    let with = |before: &[&str], after: &[&str]| {
+        let of = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
+        json!([of(before), sixteen.clone(), of(after)].concat()).to_string()
+    };
+    for (node, keys, left, reasons) in [
+        ("a", with(&[], &["zone"]), "", CLOSED),
+        ("a", with(&[], &["*"]), "", CLOSED),
+        ("bare", with(&[], &["zone"]), "", CLOSED),
+        // A key decides before, or `*` does.
+        ("a", with(&["zone"], &["rack"]), "1 2", ZONE),
+        ("a", with(&["*"], &["zone"]), "1 2 3 4 5", "topology-fallback"),
+        ("a", with(&[], &[]), "1 2 3 4 5", "topology-fallback"),
+    ] {
+        let got = pruned(node, Some(&keys), None, KeyOrder::Ordered, ENDPOINTS);
+        assert_eq!(got, (left.to_owned(), reasons.to_owned()), "{node} {keys}");
     }
 }
 

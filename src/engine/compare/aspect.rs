@@ -31,22 +31,35 @@ pub(super) struct Difference {
     pub(super) aspects: BTreeSet<Aspect>,
     /// In words, with values.
     parts: Vec<String>,
+    /// Whether nobody reads the words.
+    is_silent: bool,
 }
 
 impl Difference {
-    pub(super) fn add(&mut self, aspect: Aspect, part: String) {
-        self.aspects.insert(aspect);
-        self.parts.push(part);
+    /// A difference without words.
+    pub(super) fn silent() -> Self {
+        Self { is_silent: true, ..Self::default() }
+    }
+
+    pub(super) fn add(&mut self, aspect: Aspect, part: impl FnOnce() -> String) {
+        self.add_all([aspect], part);
     }
 
     /// Adds a part that concerns several keys.
-    pub(super) fn add_all(&mut self, aspects: impl IntoIterator<Item = Aspect>, part: String) {
+    pub(super) fn add_all(&mut self, aspects: impl IntoIterator<Item = Aspect>, part: impl FnOnce() -> String) {
         self.aspects.extend(aspects);
-        self.parts.push(part);
+        if !self.is_silent {
+            self.parts.push(part());
+        }
+    }
+
+    /// Whether nobody reads the words.
+    pub(super) fn is_silent(&self) -> bool {
+        self.is_silent
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+        self.aspects.is_empty()
     }
 
     /// The difference, if there is one.

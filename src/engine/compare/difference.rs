@@ -40,31 +40,49 @@ pub(super) fn slice_in_short(slice: &EndpointSlice) -> String {
 
 /// How an Endpoints object differs; `None` if it does not.
 pub(super) fn endpoints(old: &Endpoints, new: &Endpoints) -> Option<Difference> {
-    let mut found = addresses_of_endpoints(old, new);
-    metadata(&mut found, &old.meta, &new.meta);
-    if found.is_empty() && old.subsets.iter().map(comparable).ne(new.subsets.iter().map(comparable)) {
-        found.add(Aspect::Order, "order or details of the subsets".to_owned());
-    }
-    found.some()
+    add_endpoints(Difference::default(), old, new).some()
 }
 
-fn addresses_of_endpoints(old: &Endpoints, new: &Endpoints) -> Difference {
+/// Whether an Endpoints object differs at all.
+pub(super) fn endpoints_differ(old: &Endpoints, new: &Endpoints) -> bool {
+    !add_endpoints(Difference::silent(), old, new).is_empty()
+}
+
+fn add_endpoints(mut found: Difference, old: &Endpoints, new: &Endpoints) -> Difference {
+    addresses_of_endpoints(&mut found, old, new);
+    metadata(&mut found, &old.meta, &new.meta);
+    if found.is_empty() && old.subsets.iter().map(comparable).ne(new.subsets.iter().map(comparable)) {
+        found.add(Aspect::Order, || "order or details of the subsets".to_owned());
+    }
+    found
+}
+
+fn addresses_of_endpoints(found: &mut Difference, old: &Endpoints, new: &Endpoints) {
     let (before, after) = (endpoints_ports(old), endpoints_ports(new));
     let lists = PortLists::of(before.iter().chain(&after));
-    entries(&lists, &endpoints_entries(old, &before, &lists), &endpoints_entries(new, &after, &lists))
+    entries(found, &lists, &endpoints_entries(old, &before, &lists), &endpoints_entries(new, &after, &lists));
 }
 
 /// How a slice differs; `None` if it does not.
 pub(super) fn slices(old: &EndpointSlice, new: &EndpointSlice) -> Option<Difference> {
+    add_slices(Difference::default(), old, new).some()
+}
+
+/// Whether a slice differs at all.
+pub(super) fn slices_differ(old: &EndpointSlice, new: &EndpointSlice) -> bool {
+    !add_slices(Difference::silent(), old, new).is_empty()
+}
+
+fn add_slices(mut found: Difference, old: &EndpointSlice, new: &EndpointSlice) -> Difference {
     let (before, after) = (slice_ports(old), slice_ports(new));
     let lists = PortLists::of([&before, &after].into_iter());
-    let mut found = entries(&lists, &slice_entries(old, &before, &lists), &slice_entries(new, &after, &lists));
+    entries(&mut found, &lists, &slice_entries(old, &before, &lists), &slice_entries(new, &after, &lists));
     fields(&mut found, old, new);
     metadata(&mut found, &old.meta, &new.meta);
     if found.is_empty() && (old.address_type != new.address_type || old.endpoints.len() != new.endpoints.len()) {
-        found.add(Aspect::Order, "repeated endpoints".to_owned());
+        found.add(Aspect::Order, || "repeated endpoints".to_owned());
     }
-    found.some()
+    found
 }
 
 /// What differs between the stored objects of a list and those that the controller would write.
@@ -78,7 +96,9 @@ pub enum PublishedChange {
 
 /// What differs between two Endpoints objects; `None` if nothing does.
 pub(crate) fn published_endpoints(old: &Endpoints, new: &Endpoints) -> Option<PublishedChange> {
-    let addresses = addresses_of_endpoints(old, new).some();
+    let mut addresses = Difference::default();
+    addresses_of_endpoints(&mut addresses, old, new);
+    let addresses = addresses.some();
     let details = || endpoints(old, new).map(|found| PublishedChange::Details(found.text()));
     addresses.map(|found| PublishedChange::Addresses(found.text())).or_else(details)
 }
@@ -88,8 +108,10 @@ pub(crate) fn published_slices(old: &[&EndpointSlice], new: &[&EndpointSlice]) -
     let ports = |slices: &[&EndpointSlice]| slices.iter().map(|slice| slice_ports(slice)).collect::<Vec<_>>();
     let (before, after) = (ports(old), ports(new));
     let lists = PortLists::of(before.iter().chain(&after));
-    let addresses = entries(&lists, &entries_of_all(old, &before, &lists), &entries_of_all(new, &after, &lists)).some();
+    let mut addresses = Difference::default();
+    entries(&mut addresses, &lists, &entries_of_all(old, &before, &lists), &entries_of_all(new, &after, &lists));
     addresses
+        .some()
         .map(|found| PublishedChange::Addresses(found.text()))
         .or_else(|| details(old, new).map(PublishedChange::Details))
 }
@@ -259,49 +281,74 @@ fn ports(list: impl Iterator<Item = String>) -> String {
 }
 
 /// Addresses that come, go or change.
-fn entries(lists: &PortLists<'_>, old: &Entries<'_>, new: &Entries<'_>) -> Difference {
-    let added: Vec<_> = new.keys().filter(|who| !old.contains_key(*who)).map(|w| name(*w)).collect();
-    let removed: Vec<_> = old.keys().filter(|who| !new.contains_key(*who)).map(|w| name(*w)).collect();
-    // Thousands of addresses often change in the same way, which is put into words once.
-    let mut steps: BTreeMap<(&Stages, &Stages), usize> = BTreeMap::new();
-    let mut places: BTreeMap<(String, Aspect), usize> = BTreeMap::new();
-    let mut changed: Vec<Vec<String>> = Vec::new();
+fn entries<'a>(found: &mut Difference, lists: &PortLists<'_>, old: &Entries<'a>, new: &Entries<'a>) {
+    let added: Vec<EndpointId<'_>> = new.keys().filter(|who| !old.contains_key(*who)).copied().collect();
+    let removed: Vec<EndpointId<'_>> = old.keys().filter(|who| !new.contains_key(*who)).copied().collect();
+    // Thousands of addresses often change in the same way.
+    let mut steps: BTreeMap<Step, Vec<EndpointId<'_>>> = BTreeMap::new();
+    let mut known: BTreeMap<(&Stages, &Stages), Step> = BTreeMap::new();
     for (who, after) in new {
         let Some(before) = old.get(who).filter(|before| *before != after) else { continue };
-        let place = *steps.entry((before, after)).or_insert_with(|| {
-            let place = *places.entry(step(lists, before, after)).or_insert(changed.len());
-            if place == changed.len() {
-                changed.push(Vec::new());
-            }
-            place
-        });
-        changed[place].push(name(*who));
+        let step = known.entry((before, after)).or_insert_with(|| Step::of(before, after));
+        match steps.get_mut(step) {
+            Some(of_step) => of_step.push(*who),
+            None => drop(steps.insert(step.clone(), vec![*who])),
+        }
     }
-    let mut found = Difference::default();
-    if !added.is_empty() {
-        found.add(Aspect::Addresses, format!("+ {}", some(&added)));
+    for (sign, all) in [('+', added), ('-', removed)] {
+        if !all.is_empty() {
+            found.add(Aspect::Addresses, || format!("{sign} {}", named(&all)));
+        }
     }
-    if !removed.is_empty() {
-        found.add(Aspect::Addresses, format!("- {}", some(&removed)));
+    // Every step of ports may be of other lists, which are long: a few of them are put into words.
+    let (of_ports, of_readiness): (Vec<_>, Vec<_>) =
+        steps.into_iter().partition(|(step, _)| matches!(step, Step::Ports(..)));
+    let mut texts: BTreeMap<(String, Aspect), Vec<EndpointId<'_>>> = BTreeMap::new();
+    let others = of_ports.len().saturating_sub(NAMED);
+    for (step, who) in of_ports.into_iter().take(NAMED).chain(of_readiness) {
+        let text = if found.is_silent() { String::new() } else { step.text(lists) };
+        texts.entry((text, step.aspect())).or_default().extend(who);
     }
-    for ((step, aspect), place) in places {
-        found.add(aspect, format!("{step}: {}", some(&changed[place])));
+    for ((step, aspect), mut who) in texts {
+        who.sort_unstable();
+        found.add(aspect, || format!("{step}: {}", named(&who)));
     }
-    found
+    if others > 0 {
+        found.add(Aspect::Ports, || format!("{others} more changes of ports"));
+    }
 }
 
-/// The change of an endpoint: of its stage, or else of its ports.
-fn step(lists: &PortLists<'_>, before: &Stages, after: &Stages) -> (String, Aspect) {
-    let stages = |what: &Stages| -> BTreeSet<&str> { what.iter().map(|(_, stage)| *stage).collect() };
-    let ports = |what: &Stages| {
-        let shown: Vec<_> = what.iter().take(PortLists::SHOWN).map(|(list, _)| lists.shown(*list)).collect();
-        shown.join(", ")
-    };
-    match (stages(before), stages(after)) {
-        (a, b) if a != b && a.len() == 1 && b.len() == 1 => {
-            (format!("{} -> {}", a.first().unwrap_or(&""), b.first().unwrap_or(&"")), Aspect::Readiness)
+/// The change of an endpoint: of its stage, or else of its ports, which are numbers of lists.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Readiness(&'static str, &'static str),
+    Ports(Vec<usize>, Vec<usize>),
+}
+
+impl Step {
+    fn of(before: &Stages, after: &Stages) -> Self {
+        let stages = |what: &Stages| -> BTreeSet<&'static str> { what.iter().map(|(_, stage)| *stage).collect() };
+        let ports = |what: &Stages| what.iter().map(|(list, _)| *list).collect();
+        let (was, is) = (stages(before), stages(after));
+        match (was.first(), is.first()) {
+            (Some(a), Some(b)) if a != b && was.len() == 1 && is.len() == 1 => Self::Readiness(a, b),
+            _ => Self::Ports(ports(before), ports(after)),
         }
-        _ => (format!("ports {} -> {}", or_none(&ports(before)), or_none(&ports(after))), Aspect::Ports),
+    }
+
+    fn aspect(&self) -> Aspect {
+        match self {
+            Self::Readiness(..) => Aspect::Readiness,
+            Self::Ports(..) => Aspect::Ports,
+        }
+    }
+
+    fn text(&self, lists: &PortLists<'_>) -> String {
+        let ports = |of: &[usize]| some_of(of.len(), of.iter().map(|list| lists.shown(*list)));
+        match self {
+            Self::Readiness(before, after) => format!("{before} -> {after}"),
+            Self::Ports(before, after) => format!("ports {} -> {}", or_none(&ports(before)), or_none(&ports(after))),
+        }
     }
 }
 
@@ -314,11 +361,21 @@ fn name((address, pod): EndpointId<'_>) -> String {
     if pod.is_empty() { address.to_owned() } else { format!("{address} ({pod})") }
 }
 
+/// The first few endpoints, and the number of the others.
+fn named(all: &[EndpointId<'_>]) -> String {
+    some_of(all.len(), all.iter().map(|who| name(*who)))
+}
+
 /// The first few of a list, and the number of the others.
 fn some<T: Display>(list: &[T]) -> String {
-    let mut text = list.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    if list.len() > NAMED {
-        text = format!("{text} and {} more", list.len() - NAMED);
+    some_of(list.len(), list.iter())
+}
+
+/// The same of as many things as there are.
+fn some_of<T: Display>(all: usize, list: impl Iterator<Item = T>) -> String {
+    let mut text = list.take(NAMED).map(|of| of.to_string()).collect::<Vec<_>>().join(", ");
+    if all > NAMED {
+        text = format!("{text} and {} more", all - NAMED);
     }
     text
 }
@@ -346,7 +403,7 @@ fn fields(found: &mut Difference, old: &EndpointSlice, new: &EndpointSlice) {
         }
     }
     for (field, n) in counts {
-        found.add(Aspect::Field(field), format!("{field} of {n}"));
+        found.add(Aspect::Field(field), || format!("{field} of {n}"));
     }
 }
 
@@ -362,18 +419,22 @@ fn metadata(found: &mut Difference, old: &ObjectMeta, new: &ObjectMeta) {
     map(found, "label", Aspect::Label, &old.labels, &new.labels);
     map(found, "annotation", Aspect::Annotation, &old.annotations, &new.annotations);
     if old.owner_references != new.owner_references {
-        found.add(Aspect::Owner, "owner".to_owned());
+        found.add(Aspect::Owner, || "owner".to_owned());
     }
 }
 
 fn map(found: &mut Difference, what: &str, aspect: fn(Text) -> Aspect, old: &Labels, new: &Labels) {
     let counts = |(key, _): &(&Text, &Text)| key.as_str() != names::TRIGGER_TIME;
-    let set = new.iter().filter(counts).filter(|(k, v)| old.get(k) != Some(v)).map(|(k, v)| (k, format!("{k}={v}")));
-    let gone =
-        old.iter().filter(counts).filter(|(k, _)| !new.contains_key(k)).map(|(k, _)| (k, format!("{k} removed")));
-    let (keys, texts): (Vec<&Text>, Vec<String>) = set.chain(gone).unzip();
-    if !texts.is_empty() {
-        found.add_all(keys.into_iter().cloned().map(aspect), format!("{what} {}", some(&texts)));
+    let set = new.iter().filter(counts).filter(|(k, v)| old.get(k) != Some(v)).map(|(k, v)| (k, Some(v)));
+    let gone = old.iter().filter(counts).filter(|(k, _)| !new.contains_key(k)).map(|(k, _)| (k, None));
+    let all: Vec<(&Text, Option<&Text>)> = set.chain(gone).collect();
+    if !all.is_empty() {
+        let text = |(key, value): &(&Text, Option<&Text>)| {
+            value.map_or_else(|| format!("{key} removed"), |value| format!("{key}={value}"))
+        };
+        found.add_all(all.iter().map(|(key, _)| aspect((*key).clone())), || {
+            format!("{what} {}", some_of(all.len(), all.iter().map(text)))
+        });
     }
 }
 
@@ -386,4 +447,50 @@ fn comparable(subset: &EndpointSubset) -> EndpointSubset {
         }
     }
     subset
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Endpoints, endpoints, endpoints_differ};
+
+    /// One subset for each address and port.
+    fn object(addresses: usize, ports: std::ops::Range<usize>) -> Endpoints {
+        let subset = |address: usize, port: usize| {
+            let address = json!({ "ip": format!("10.0.0.{address}") });
+            json!({ "addresses": [address], "ports": [{ "port": port }] })
+        };
+        let subsets = (1..=addresses).flat_map(|a| ports.clone().map(move |port| subset(a, a * 100 + port)));
+        let subsets: Vec<_> = subsets.collect();
+        serde_json::from_value(json!({ "metadata": { "namespace": "ns", "name": "web" }, "subsets": subsets })).unwrap()
+    }
+
+    #[test]
+    fn few_steps_and_few_lists_of_each_are_put_into_words() {
+        for (addresses, before, after, text) in [
+            (1, 0..1, 0..1, None),
+            (1, 0..1, 1..2, Some("ports 100/TCP -> 101/TCP: 10.0.0.1")),
+            (1, 0..3, 0..2, Some("ports 100/TCP, 101/TCP, 102/TCP -> 100/TCP, 101/TCP: 10.0.0.1")),
+            (
+                1,
+                0..9,
+                0..4,
+                Some("ports 100/TCP, 101/TCP, 102/TCP and 6 more -> 100/TCP, 101/TCP, 102/TCP and 1 more: 10.0.0.1"),
+            ),
+            (
+                5,
+                0..1,
+                1..2,
+                Some(
+                    "ports 100/TCP -> 101/TCP: 10.0.0.1; ports 200/TCP -> 201/TCP: 10.0.0.2; \
+                     ports 300/TCP -> 301/TCP: 10.0.0.3; 2 more changes of ports",
+                ),
+            ),
+        ] {
+            let (old, new) = (object(addresses, before), object(addresses, after));
+            assert_eq!(endpoints(&old, &new).map(|found| found.text()).as_deref(), text);
+            assert_eq!(endpoints_differ(&old, &new), text.is_some(), "{text:?}");
+        }
+    }
 }

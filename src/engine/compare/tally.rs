@@ -49,7 +49,7 @@ impl Tally {
             (EndpointsAction::None, _) => {}
             (EndpointsAction::Create(_), _) => tally.endpoints.create = 1,
             (EndpointsAction::Delete, _) => tally.endpoints.delete = 1,
-            (EndpointsAction::Update(new), Some(old)) if difference::endpoints(old, new).is_none() => tally.endless = 1,
+            (EndpointsAction::Update(new), Some(old)) if !difference::endpoints_differ(old, new) => tally.endless = 1,
             (EndpointsAction::Update(_), _) => tally.endpoints.update = 1,
         }
         let slices = &plan.endpoint_slices;
@@ -58,7 +58,7 @@ impl Tally {
         if !slices.update.is_empty() {
             let stored = StoredSlices::of(state.slices);
             let same = |new: &&EndpointSlice| {
-                stored.get(&new.meta.name).is_some_and(|old| difference::slices(old, new).is_none())
+                stored.get(&new.meta.name).is_some_and(|old| !difference::slices_differ(old, new))
             };
             let endless = count(slices.update.iter().filter(same).count());
             tally.endless += endless;

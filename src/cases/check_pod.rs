@@ -1,6 +1,7 @@
 //! `pod`: what `explain` says about one pod.
 
 use super::{
+    test_answer::Explained,
     test_file::{PodExpectation, PortChoice},
     test_input::TestInput,
     test_result::{Difference, Differences},
@@ -53,7 +54,7 @@ pub(super) fn check(wanted: &PodExpectation, input: &TestInput<'_>) -> Differenc
     let mut codes: Vec<String> = rows.iter().flat_map(|r| &r.reasons).map(|c| c.code.to_string()).collect();
     codes.sort();
     codes.dedup();
-    let why: Vec<String> = rows
+    let why: Explained = rows
         .iter()
         .filter_map(|r| r.reasons.first().map(|c| format!("{}: {}: {}", r.scope, c.code, c.code.meaning())))
         .collect();
@@ -66,5 +67,5 @@ pub(super) fn check(wanted: &PodExpectation, input: &TestInput<'_>) -> Differenc
             why: Vec::new(),
         }),
     ];
-    Ok(differences.into_iter().flatten().map(|d| d.because(why.clone())).collect())
+    Ok(differences.into_iter().flatten().map(|d| d.because(&why)).collect())
 }

@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::{
+    test_answer::Explained,
     test_file::{NameList, ReviewExpectation},
     test_input::TestInput,
     test_result::{Difference, Differences},
@@ -45,8 +46,8 @@ pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differ
     };
     let changes = |f: &RuleFinding| !f.refused && !f.patch.is_empty();
     let warns = |f: &RuleFinding| !f.refused && f.patch.is_empty() && matches!(f.mode, Mode::Enforce | Mode::Warn);
-    let list = |field, expected: &Option<NameList>, found| {
-        expected.as_ref().and_then(|expected| Difference::of_lists(field, expected.sorted(), found))
+    let list = |field, expected: &Option<NameList>, found: Vec<String>| {
+        expected.as_ref().and_then(|expected| Difference::of_lists(field, expected.sorted(), &found))
     };
     // What the webhook allows, an API server may refuse all the same.
     let refused = if answer.allowed { refusals(object, &answer) } else { Vec::new() };
@@ -61,7 +62,8 @@ pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differ
     let mut why: Vec<String> = findings.map(|f| format!("{}: {}: {}", f.rule.code(), f.field, f.message)).collect();
     why.extend(refused);
     why.extend(answer.decision.unchecked.iter().map(|(rule, why)| format!("{}: not checked: {why}", rule.code())));
-    Ok(differences.into_iter().flatten().map(|d| d.because(why.clone())).collect())
+    let why: Explained = why.into_iter().collect();
+    Ok(differences.into_iter().flatten().map(|d| d.because(&why)).collect())
 }
 
 /// Why an API server would not store the object that the webhook allows.

@@ -45,7 +45,7 @@ pub(super) fn check(wanted: &ServesExpectation, input: &TestInput<'_>) -> Differ
             found: vec![names.len().to_string()],
             why: Vec::new(),
         }),
-        wanted.names.as_ref().and_then(|wanted| Difference::of_lists("names", wanted.sorted(), names.clone())),
+        wanted.names.as_ref().and_then(|wanted| Difference::of_lists("names", wanted.sorted(), &names)),
     ];
     let mut differences: Vec<Difference> = differences.into_iter().flatten().collect();
     if let Some(first) = differences.first_mut() {

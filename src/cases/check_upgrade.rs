@@ -1,6 +1,7 @@
 //! `upgrade`: what another release would write differently.
 
 use super::{
+    test_answer::{Answer, Found, Question},
     test_file::UpgradeExpectation,
     test_input::TestInput,
     test_result::{Difference, Differences},
@@ -11,8 +12,15 @@ pub(super) fn check(wanted: &UpgradeExpectation, input: &TestInput<'_>) -> Diffe
     if wanted.from == wanted.to {
         return Err(format!("from and to are the same release, {}", wanted.to));
     }
+    let question = Question::Upgrade(wanted.from, wanted.to, wanted.service.clone());
+    let answer = input.answer(question, || find(wanted, input))?;
+    let difference = Difference::of_lists("changes", wanted.changes.sorted(), &answer.all.texts);
+    Ok(difference.map(|d| d.because(&answer.all.why)).into_iter().collect())
+}
+
+fn find(wanted: &UpgradeExpectation, input: &TestInput<'_>) -> Result<Answer, String> {
     let options = |compat: Minor| Options { compat, ..input.options };
-    let (mut found, mut why) = (Vec::new(), Vec::new());
+    let mut found = Found::default();
     let entries = input.entries(wanted.service.as_deref())?;
     input.is_checked(&entries)?;
     for entry in entries {
@@ -20,13 +28,12 @@ pub(super) fn check(wanted: &UpgradeExpectation, input: &TestInput<'_>) -> Diffe
         let (before, after) = (input.plan(entry, &options(wanted.from)), input.plan(entry, &options(wanted.to)));
         let changed = deviations(&state, &before, &after);
         if !changed.is_empty() {
-            found.push(format!("{}/{}", entry.namespace, entry.name));
+            found.texts.push(format!("{}/{}", entry.namespace, entry.name));
         }
-        why.extend(
-            changed.iter().map(|d| format!("{}/{}: {} {}: {}", entry.namespace, entry.name, d.kind, d.name, d.detail)),
-        );
+        for d in &changed {
+            found.why.add(|| format!("{}/{}: {} {}: {}", entry.namespace, entry.name, d.kind, d.name, d.detail));
+        }
     }
-    found.sort();
-    let difference = Difference::of_lists("changes", wanted.changes.sorted(), found);
-    Ok(difference.map(|d| d.because(why)).into_iter().collect())
+    found.texts.sort();
+    Ok(Answer { all: found, ..Answer::default() })
 }

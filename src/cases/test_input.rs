@@ -1,10 +1,17 @@
 //! What the cases of a file are checked against.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::{BTreeMap, BTreeSet, HashMap},
+    rc::Rc,
+};
 
 use serde_json::value::RawValue;
 
-use super::test_file::PortChoice;
+use super::{
+    test_answer::{Answer, Question},
+    test_file::PortChoice,
+};
 use crate::{
     admission::{
         offline_review::{self, Namespaces},
@@ -35,7 +42,15 @@ pub struct TestInput<'a> {
     objects: ObjectsByKey<'a>,
     stored: ObjectsByKey<'a>,
     namespaces: Namespaces,
+    answers: RefCell<BTreeMap<Question, Result<Rc<Answer>, String>>>,
+    zones: OnceCell<BTreeSet<Text>>,
+    /// The first Service of each name, by its place.
+    names: OnceCell<HashMap<&'a str, usize, HashSeed>>,
+    separators: OnceCell<Result<(), String>>,
 }
+
+/// How many Services are looked at for one with a similar name.
+const SIMILAR: usize = 1000;
 
 type ObjectsByKey<'a> = HashMap<ObjectKey, &'a RawValue, HashSeed>;
 
@@ -61,17 +76,54 @@ impl<'a> TestInput<'a> {
             keyed.collect()
         };
         let (stored, objects) = (by_key(stored), by_key(objects));
-        Self { index, snapshot, policies, namespace, options, objects, stored, namespaces }
+        Self {
+            index,
+            snapshot,
+            policies,
+            namespace,
+            options,
+            objects,
+            stored,
+            namespaces,
+            answers: RefCell::default(),
+            zones: OnceCell::new(),
+            names: OnceCell::new(),
+            separators: OnceCell::new(),
+        }
     }
 
     /// The Service `NAME` or `NAMESPACE/NAME`.
     pub(super) fn entry(&self, service: &str) -> Result<&'a Entry<'a>, String> {
         let (namespace, name) = service.split_once('/').unwrap_or((self.namespace, service));
         self.index.get(namespace, name).ok_or_else(|| {
-            let similar = self.index.entries().iter().find(|e| e.name == name || e.name.contains(name));
+            let similar = self.similar(name);
             let hint = similar.map(|e| format!("; did you mean {}/{}?", e.namespace, e.name)).unwrap_or_default();
             format!("the inputs have no Service {namespace}/{name}{hint}")
         })
+    }
+
+    /// A Service with this name in another namespace, or one whose name contains it.
+    fn similar(&self, name: &str) -> Option<&'a Entry<'a>> {
+        let entries = self.index.entries();
+        let names = self.names.get_or_init(|| {
+            entries.iter().enumerate().rev().map(|(place, entry)| (entry.name.as_str(), place)).collect()
+        });
+        let same = names.get(name).and_then(|place| entries.get(*place));
+        same.or_else(|| entries.iter().take(SIMILAR).find(|entry| entry.name.contains(name)))
+    }
+
+    /// The answer to a question, which is found once for all cases that ask it.
+    pub(super) fn answer(
+        &self,
+        question: Question,
+        find: impl FnOnce() -> Result<Answer, String>,
+    ) -> Result<Rc<Answer>, String> {
+        if let Some(known) = self.answers.borrow().get(&question) {
+            return known.clone();
+        }
+        let found = find().map(Rc::new);
+        self.answers.borrow_mut().insert(question, found.clone());
+        found
     }
 
     /// One Service, or all. Where there is none, a case would pass whatever it expects.
@@ -97,20 +149,25 @@ impl<'a> TestInput<'a> {
 
     /// Fails if `---` is missing between two objects of the inputs: neither of them is read as it is meant.
     pub(super) fn has_separators(&self) -> Result<(), String> {
-        let missing = self.index.problems().iter().find(|finding| finding.code == Reason::MissingSeparator);
-        missing.map_or(Ok(()), |finding| Err(format!("{}: {}: {}", finding.object, finding.code, finding.message)))
+        let check = || {
+            let missing = self.index.problems().iter().find(|finding| finding.code == Reason::MissingSeparator);
+            missing.map_or(Ok(()), |finding| Err(format!("{}: {}: {}", finding.object, finding.code, finding.message)))
+        };
+        self.separators.get_or_init(check).clone()
     }
 
     /// Fails if no node and no endpoint of the inputs is in the zone.
     pub(super) fn has_zone(&self, zone: &str) -> Result<(), String> {
-        let of_nodes = self.index.nodes().iter().filter_map(|node| node.zone());
-        let slices = self.index.entries().iter().flat_map(|entry| self.index.state(entry).slices);
-        let of_endpoints = slices.flat_map(|slice| &slice.endpoints).filter_map(|endpoint| endpoint.zone.as_ref());
-        let zones: BTreeSet<&str> = of_nodes.chain(of_endpoints).map(Text::as_str).collect();
+        let zones = self.zones.get_or_init(|| {
+            let of_nodes = self.index.nodes().iter().filter_map(|node| node.zone());
+            let slices = self.index.entries().iter().flat_map(|entry| self.index.state(entry).slices);
+            let of_endpoints = slices.flat_map(|slice| &slice.endpoints).filter_map(|endpoint| endpoint.zone.as_ref());
+            of_nodes.chain(of_endpoints).cloned().collect()
+        });
         if zones.contains(zone) {
             return Ok(());
         }
-        let known: Vec<&str> = zones.into_iter().take(10).collect();
+        let known: Vec<&str> = zones.iter().take(10).map(Text::as_str).collect();
         Err(match known.as_slice() {
             [] => format!(
                 "nothing is known of zone {zone}: the inputs have no Nodes with zones; add them, or options.zones"

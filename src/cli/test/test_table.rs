@@ -39,10 +39,11 @@ fn print_test(test: &TestResult, out: &mut Output) -> io::Result<()> {
     }
     for Difference { field, expected, found, why } in &test.differences {
         writeln!(out, "        {field}:")?;
-        for text in expected.iter().filter(|t| !found.contains(t)) {
+        let (missing, added) = Difference::apart(expected, found);
+        for text in missing {
             writeln!(out, "        {RED}- {}{RED:#}", printable(text))?;
         }
-        for text in found.iter().filter(|t| !expected.contains(t)) {
+        for text in added {
             writeln!(out, "        {GREEN}+ {}{GREEN:#}", printable(text))?;
         }
         for text in why {

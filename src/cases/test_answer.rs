@@ -1,0 +1,63 @@
+//! What cases ask of the whole inputs, and the answers: thousands of cases may ask the same.
+
+use std::collections::BTreeMap;
+
+use crate::{engine::profile::Minor, model::ObjectKey};
+
+/// What a case asks. The Service is `NAME` or `NAMESPACE/NAME`; all if it is missing.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Question {
+    Plan(Option<String>),
+    Upgrade(Minor, Minor, Option<String>),
+    Findings,
+}
+
+/// What is there, and what explains it.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) all: Found,
+    /// The same of each object, where a case may ask for one.
+    pub(super) of_objects: BTreeMap<ObjectKey, Found>,
+}
+
+/// Sorted texts, and the first lines of what explains them.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) texts: Vec<String>,
+    pub(super) why: Explained,
+}
+
+/// The first lines of an explanation, and how many there are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Explained {
+    lines: Vec<String>,
+    more: usize,
+}
+
+impl Explained {
+    /// The most lines of a case.
+    const SHOWN: usize = 10;
+
+    /// Adds a line, which is not written if there are enough.
+    pub(super) fn add(&mut self, line: impl FnOnce() -> String) {
+        if self.lines.len() < Self::SHOWN {
+            self.lines.push(line());
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// The lines, and the number of the others.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let more = (self.more > 0).then(|| format!("and {} more", self.more));
+        self.lines.iter().cloned().chain(more).collect()
+    }
+}
+
+impl FromIterator<String> for Explained {
+    fn from_iter<I: IntoIterator<Item = String>>(lines: I) -> Self {
+        let mut explained = Self::default();
+        lines.into_iter().for_each(|line| explained.add(|| line));
+        explained
+    }
+}

@@ -11,6 +11,14 @@ pub(super) fn letters(a: &str, b: &str) -> usize {
     letters_below(a, b, usize::MAX).unwrap_or(LONGEST)
 }
 
+/// Below how many letters two texts may differ of which one is the other, mistyped.
+const MISTYPED: usize = 3;
+
+/// Whether two texts of these lengths may be one, mistyped.
+pub(super) fn are_alike(a: usize, b: usize) -> bool {
+    a.abs_diff(b) < MISTYPED && a.max(b) <= LONGEST
+}
+
 /// Whether one text is probably the other one, mistyped: a letter or two differ, or, in a short text, one, or two have changed
 /// places. `web` and `db` are two words.
 pub(super) fn may_be_mistyped(a: &str, b: &str) -> bool {
@@ -22,7 +30,7 @@ pub(super) fn may_be_mistyped(a: &str, b: &str) -> bool {
         bytes.sort_unstable();
         bytes
     };
-    match letters_below(a, b, 3) {
+    match letters_below(a, b, MISTYPED) {
         Some(0 | 1) => longest > 1,
         Some(_) => longest > SHORT || sorted(a) == sorted(b),
         None => false,
@@ -38,11 +46,15 @@ pub(super) fn letters_below(a: &str, b: &str, limit: usize) -> Option<usize> {
         return None;
     }
     let (a, b) = without_common_ends(a.as_bytes(), b.as_bytes());
-    let mut row: SmallVec<[usize; 32]> = (0..=b.len()).collect();
+    // No two texts of this length differ in more.
+    let limit = limit.min(LONGEST + 1);
+    // Only what is closer to the diagonal than the limit is computed: all else has no less than the limit.
+    let mut row: SmallVec<[usize; 32]> = (0..=b.len()).map(|column| column.min(limit)).collect();
     for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        let mut least = row[0];
-        for (j, y) in b.iter().enumerate() {
+        let (from, to) = ((i + 1).saturating_sub(limit), (i + limit).min(b.len()));
+        let mut diagonal = std::mem::replace(&mut row[from], (i + 1).min(limit));
+        let mut least = row[from];
+        for (j, y) in b.iter().enumerate().take(to).skip(from) {
             let replaced = diagonal + usize::from(x != y);
             diagonal = row[j + 1];
             row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
@@ -85,5 +97,40 @@ mod tests {
         ] {
             assert_eq!((may_be_mistyped(a, b), may_be_mistyped(b, a)), (want, want), "{a} {b}");
         }
+    }
+
+    /// Whatever the limit leaves out, what is below it is right.
+    #[test]
+    fn a_limit_changes_no_distance_below_it() {
+        let long = |text: &str| text.repeat(40);
+        let texts: Vec<String> =
+            ["", "a", "b", "ab", "ba", "web", "wbe", "backend", "frontend", "xfrontendx", "dnetnorf"]
+                .into_iter()
+                .map(str::to_owned)
+                .chain([long("abcdefgh"), long("bcdefgha"), long("abcdxfgh"), long("a"), "z".repeat(LONGEST + 1)])
+                .collect();
+        for (a, b) in texts.iter().flat_map(|a| texts.iter().map(move |b| (a, b))) {
+            let all = slow(a.as_bytes(), b.as_bytes());
+            assert_eq!(letters(a, b), all, "{a} {b}");
+            for limit in [0, 1, 2, 3, 4, 7, 8, 9, 40, 80, 81, 319, 320, 321, 1000] {
+                assert_eq!(letters_below(a, b, limit), Some(all).filter(|all| *all < limit), "{a} {b} {limit}");
+            }
+        }
+    }
+
+    /// The distance by its definition.
+    fn slow(a: &[u8], b: &[u8]) -> usize {
+        if a.len().max(b.len()) > LONGEST {
+            return LONGEST;
+        }
+        let mut above: Vec<usize> = (0..=b.len()).collect();
+        for (i, x) in a.iter().enumerate() {
+            let mut row = vec![i + 1];
+            for (j, y) in b.iter().enumerate() {
+                row.push((above[j] + usize::from(x != y)).min(above[j + 1] + 1).min(row[j] + 1));
+            }
+            above = row;
+        }
+        above[b.len()]
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{
-    letters::{letters, letters_below, may_be_mistyped},
+    letters::{are_alike, letters, letters_below, may_be_mistyped},
     matching::{Candidate, may_be_added},
     selection::{Comparisons, NotCompared},
 };
@@ -53,7 +53,7 @@ impl<'a> NearbyCandidates<'a> {
         selector: &'a Labels,
         comparisons: &Comparisons,
     ) -> Result<Option<NearMiss<'a>>, NotCompared> {
-        Ok(NearMiss::find(selector, self.candidates(selector, comparisons)?))
+        NearMiss::find(selector, self.candidates(selector, comparisons)?, comparisons)
     }
 
     /// The candidate that comes closest to `selector`, but cannot have all of its labels.
@@ -63,7 +63,7 @@ impl<'a> NearbyCandidates<'a> {
         comparisons: &Comparisons,
     ) -> Result<Option<NearMiss<'a>>, NotCompared> {
         let candidates = self.candidates(selector, comparisons)?;
-        Ok(NearMiss::find(selector, candidates.filter(|candidate| !candidate.is_selected_by(selector))))
+        NearMiss::find(selector, candidates.filter(|candidate| !candidate.is_selected_by(selector)), comparisons)
     }
 
     fn candidates(
@@ -113,40 +113,53 @@ pub(super) struct NearMiss<'a> {
 
 impl<'a> NearMiss<'a> {
     /// The candidate that comes closest.
-    fn find(selector: &'a Labels, candidates: impl Iterator<Item = Candidate<'a>>) -> Option<Self> {
+    fn find(
+        selector: &'a Labels,
+        candidates: impl Iterator<Item = Candidate<'a>>,
+        comparisons: &Comparisons,
+    ) -> Result<Option<Self>, NotCompared> {
         let mut best: Option<Self> = None;
         for candidate in candidates {
-            best = Self::better(selector, candidate, best.as_ref()).or(best);
+            best = Self::better(selector, candidate, best.as_ref(), comparisons)?.or(best);
         }
-        best
+        Ok(best)
     }
 
     /// The candidate, if it comes closer than the best one so far. Nothing is computed beyond the point where it is known
     /// to be farther.
-    fn better(selector: &'a Labels, candidate: Candidate<'a>, best: Option<&Self>) -> Option<Self> {
+    fn better(
+        selector: &'a Labels,
+        candidate: Candidate<'a>,
+        best: Option<&Self>,
+        comparisons: &Comparisons,
+    ) -> Result<Option<Self>, NotCompared> {
         let differing = || selector.iter().filter(|(key, value)| !candidate.may_have(key, value));
         let most = best.map_or(usize::MAX, |b| b.unknown);
         // A label that nothing contradicts brings a custom resource no closer than a workload that lacks it.
         let not_known = selector.iter().filter(|(key, value)| !candidate.is_known_to_have(key, value));
         let unknown = not_known.take(most.saturating_add(1)).count();
         if unknown > most {
-            return None;
+            return Ok(None);
         }
         let limit = best.filter(|b| b.unknown == unknown).map_or(usize::MAX, |b| b.distance);
         let labels = candidate.labels();
         let mut distance = 0;
         for (key, value) in differing() {
-            distance += match labels.get(key) {
-                Some(other) => letters_below(value, other, limit - distance)?,
-                None => almost_key(labels, key, value).map_or(key.len(), |k| letters(key, k).min(key.len())),
+            let letters = match labels.get(key) {
+                Some(other) => letters_below(value, other, limit - distance),
+                None => {
+                    comparisons.take_mistyped(key.len(), alike_keys(labels, key, value).count())?;
+                    Some(almost_key(labels, key, value).map_or(key.len(), |k| letters(key, k).min(key.len())))
+                }
             };
-            if distance >= limit {
-                return None;
+            match letters.map(|letters| distance + letters) {
+                Some(sum) if sum < limit => distance = sum,
+                _ => return Ok(None),
             }
         }
         let differing: Vec<_> = differing().collect();
         let same = selector.len() - differing.len();
-        (distance < limit).then_some(Self { candidate, same, differing, unknown, distance })
+        Ok((distance < limit).then_some(Self { candidate, same, differing, unknown, distance }))
     }
 
     /// Whether it looks like a typo: the pods have the other labels, and of this one almost the value, or the
@@ -206,9 +219,13 @@ impl<'a> NearMiss<'a> {
 
 /// The key under which the labels have `value`, if it is `key` but for a letter or two.
 fn almost_key<'a>(labels: &'a Labels, key: &str, value: &Text) -> Option<&'a Text> {
+    alike_keys(labels, key, value).find(|k| may_be_mistyped(key, k))
+}
+
+/// The keys under which the labels have `value`, and which are as long as `key` but for a letter or two.
+fn alike_keys<'a>(labels: &'a Labels, key: &str, value: &Text) -> impl Iterator<Item = &'a Text> {
     // Each label of a selector may be compared with each of a template.
-    if labels.len() > MAX_LABELS {
-        return None;
-    }
-    labels.iter().find(|(k, v)| *v == value && may_be_mistyped(key, k)).map(|(k, _)| k)
+    let few = Some(labels).filter(|labels| labels.len() <= MAX_LABELS);
+    let of_value = few.into_iter().flat_map(Labels::iter).filter(move |(_, v)| *v == value);
+    of_value.map(|(k, _)| k).filter(move |k| are_alike(key.len(), k.len()))
 }

@@ -52,7 +52,18 @@ impl Comparisons {
 
     /// Takes the comparisons of a text with a number of others, letter by letter.
     pub(super) fn take_letters(&self, text: usize, count: usize) -> Result<(), NotCompared> {
-        let pairs = text.saturating_mul(text.min(LONGEST)).saturating_mul(count);
+        self.take_pairs(text.saturating_mul(text.min(LONGEST)).saturating_mul(count))
+    }
+
+    /// Takes the comparisons of a text with a number of others that may be it, mistyped: of these, each letter is compared with
+    /// a few.
+    pub(super) fn take_mistyped(&self, text: usize, count: usize) -> Result<(), NotCompared> {
+        /// The letters that one is compared with, and what it takes to begin.
+        const WITH: usize = 8;
+        self.take_pairs(text.saturating_mul(WITH).saturating_mul(count))
+    }
+
+    fn take_pairs(&self, pairs: usize) -> Result<(), NotCompared> {
         self.letters.set(self.letters.get().checked_sub(pairs).ok_or(NotCompared)?);
         Ok(())
     }

@@ -1,19 +1,24 @@
 //! Whether the containers of workloads have the ports that a Service sends to.
 
 use std::{
+    cell::OnceCell,
     collections::{BTreeSet, HashMap},
     fmt::Write,
 };
 
 use super::{
-    letters::may_be_mistyped, listing::list, manifests::WorkloadOutcome, matching::workload_name, selection::Selection,
+    letters::{are_alike, may_be_mistyped},
+    listing::list,
+    manifests::WorkloadOutcome,
+    matching::workload_name,
+    selection::{Comparisons, NotCompared, Selection},
 };
 use crate::{
     engine::{
         phrase::counted,
         reason::{Finding, Reason, Severity},
     },
-    inventory::workloads::{assume::WorkloadPods, workload::Workload},
+    inventory::workloads::assume::WorkloadPods,
     model::{ContainerPort, HashSeed, Service, TargetPort, Text, json::message::shortened, protocol_or_tcp},
 };
 
@@ -42,6 +47,8 @@ impl PortFault {
 #[derive(Debug)]
 pub(super) struct SelectedPorts<'a> {
     workloads: Vec<WorkloadOutcome<'a>>,
+    /// By the places of the workloads, what is said of one that lacks a port. Made for the first port that it lacks.
+    of_one: Vec<OnceCell<PortsOfOne<'a>>>,
     /// The protocols of each name, with the places of the workloads that have it.
     by_name: HashMap<&'a str, Vec<(usize, &'a str)>, HashSeed>,
     /// The names that pods of the input have, with their protocols.
@@ -57,6 +64,28 @@ pub(super) struct SelectedPorts<'a> {
     port_numbers: String,
     /// What was found for a name or a number, and a protocol.
     found: HashMap<(TargetKey<'a>, &'a str), Vec<PortFault>, HashSeed>,
+}
+
+/// What is said of a workload that lacks a port.
+#[derive(Debug)]
+struct PortsOfOne<'a> {
+    /// Kind and name of the workload.
+    of: String,
+    /// The names of its ports.
+    names: String,
+    /// The names of the ports of its init containers, with their protocols.
+    init_names: BTreeSet<(&'a str, &'a str)>,
+}
+
+impl<'a> PortsOfOne<'a> {
+    fn new((workload, _): WorkloadOutcome<'a>) -> Self {
+        let template = &workload.template;
+        Self {
+            of: workload_name(workload),
+            names: names(template.ports.iter()),
+            init_names: names_and_protocols(template.init_ports.iter()),
+        }
+    }
 }
 
 /// A target port, as it is looked up.
@@ -87,10 +116,10 @@ impl<'a> SelectedPorts<'a> {
         numbers.dedup();
         let of_init = || workloads.iter().flat_map(|(w, _)| w.template.init_ports.iter());
         Self {
-            init_names: of_init().map(|p| (p.name.as_str(), protocol_or_tcp(&p.protocol))).collect(),
+            init_names: names_and_protocols(of_init()),
             init_numbers: of_init().map(|p| (p.number, protocol_or_tcp(&p.protocol))).collect(),
             by_name,
-            of_pods: of_pods().map(|p| (p.name.as_str(), protocol_or_tcp(&p.protocol))).collect(),
+            of_pods: names_and_protocols(of_pods()),
             numbers,
             workload_names: list(workloads.iter().map(|(w, _)| workload_name(w))),
             port_names: names(ports()),
@@ -99,12 +128,13 @@ impl<'a> SelectedPorts<'a> {
                 other => format!("{}/{other}", p.number),
             })),
             found: HashMap::default(),
+            of_one: workloads.iter().map(|_| OnceCell::new()).collect(),
             workloads,
         }
     }
 
     /// Adds the findings about the ports of a Service that selects the workloads.
-    pub(super) fn check(&mut self, service: &'a Service, findings: &mut Vec<Finding>) {
+    pub(super) fn check(&mut self, service: &'a Service, comparisons: &Comparisons, findings: &mut Vec<Finding>) {
         if self.workloads.is_empty() {
             return;
         }
@@ -123,7 +153,7 @@ impl<'a> SelectedPorts<'a> {
             };
             let key = (target, protocol_or_tcp(&port.protocol));
             if !self.found.contains_key(&key) {
-                let found = self.faults(key);
+                let found = self.faults(key, comparisons);
                 self.found.insert(key, found);
             }
             let faults = self.found.get(&key).map(Vec::as_slice).unwrap_or_default();
@@ -136,12 +166,12 @@ impl<'a> SelectedPorts<'a> {
         }
     }
 
-    fn faults(&self, (target, protocol): (TargetKey<'a>, &str)) -> Vec<PortFault> {
+    fn faults(&self, (target, protocol): (TargetKey<'a>, &str), comparisons: &Comparisons) -> Vec<PortFault> {
         match target {
             TargetKey::Number(number) => self.numbered(number, protocol).into_iter().collect(),
             TargetKey::Name(name) => match self.named(name, protocol) {
                 Some(fault) => vec![fault],
-                None => self.missing_in_some(name, protocol),
+                None => self.missing_in_some(name, protocol, comparisons),
             },
         }
     }
@@ -175,7 +205,7 @@ impl<'a> SelectedPorts<'a> {
     }
 
     /// The workloads that lack a named port which others, or pods, have: their pods do not become endpoints of this port.
-    fn missing_in_some(&self, name: &Text, protocol: &str) -> Vec<PortFault> {
+    fn missing_in_some(&self, name: &Text, protocol: &str, comparisons: &Comparisons) -> Vec<PortFault> {
         let having = self.by_name.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
         let mut having: Vec<usize> =
             having.iter().filter(|(_, has)| *has == protocol).map(|(place, _)| *place).collect();
@@ -185,27 +215,49 @@ impl<'a> SelectedPorts<'a> {
         let mut having = having.into_iter().peekable();
         let is_without = |place: &usize| having.next_if_eq(place).is_none();
         let without: Vec<usize> = (0..self.workloads.len()).filter(is_without).take(NAMED).collect();
-        let mut faults: Vec<PortFault> =
-            without.iter().map(|place| lacking(name, protocol, self.workloads[*place], having_it)).collect();
+        let lacking = |place: &usize| {
+            let fault = self.lacking(*place, name, protocol, comparisons);
+            PortFault { message: format!("{}; {having_it} behind the Service have it", fault.message), ..fault }
+        };
+        let mut faults: Vec<PortFault> = without.iter().map(lacking).collect();
         if let Some(last) = faults.last_mut().filter(|_| count > NAMED) {
             // Writing to a string does not fail.
             let _ = write!(last.message, "; {} more lack it", count - NAMED);
         }
         faults
     }
+
+    /// The fault of a port that others have. Of a workload without pods, only what looks like a typo is a warning: charts give
+    /// the labels of a Service to their Jobs, too.
+    fn lacking(&self, place: usize, name: &Text, protocol: &str, comparisons: &Comparisons) -> PortFault {
+        let (workload, outcome) = self.workloads[place];
+        let PortsOfOne { of, names, init_names } =
+            self.of_one[place].get_or_init(|| PortsOfOne::new(self.workloads[place]));
+        let of_name = self.by_name.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let first = of_name.partition_point(|(of, _)| *of < place);
+        let other = of_name.get(first).filter(|(of, _)| *of == place).map(|(_, has)| *has);
+        let init = init_names.contains(&(name.as_str(), protocol));
+        let fault = missing(name, protocol, of, other, init, names);
+        if outcome.is_assumed() {
+            return PortFault { severity: Severity::Warning, ..fault };
+        }
+        let (severity, message) = match has_typo(&workload.template.ports, name, comparisons) {
+            Ok(true) => (Severity::Warning, fault.message),
+            Ok(false) => (Severity::Info, fault.message),
+            Err(NotCompared) => {
+                (Severity::Info, format!("{}; too many names are compared to find the nearest", fault.message))
+            }
+        };
+        PortFault { severity, message, ..fault }
+    }
 }
 
-/// The fault of a port that others have. Of a workload without pods, only what looks like a typo is a warning: charts give the
-/// labels of a Service to their Jobs, too.
-fn lacking(name: &Text, protocol: &str, (workload, outcome): WorkloadOutcome<'_>, having_it: &str) -> PortFault {
-    let ports = &workload.template.ports;
-    let other = ports.iter().find(|p| p.name == *name).map(|p| protocol_or_tcp(&p.protocol));
-    let init = init_has(workload, |p| p.name == *name, protocol);
-    let fault = missing(name, protocol, &workload_name(workload), other, init, &names(ports.iter()));
-    let is_typo = |p: &ContainerPort| !p.name.is_empty() && p.name != *name && may_be_mistyped(&p.name, name);
-    let is_warning = outcome.is_assumed() || ports.iter().take(COMPARED).any(is_typo);
-    let severity = if is_warning { Severity::Warning } else { Severity::Info };
-    PortFault { severity, message: format!("{}; {having_it} behind the Service have it", fault.message), ..fault }
+/// Whether a workload has a port whose name is almost this one.
+fn has_typo(ports: &[ContainerPort], name: &Text, comparisons: &Comparisons) -> Result<bool, NotCompared> {
+    let is_alike = |p: &&ContainerPort| !p.name.is_empty() && p.name != *name && are_alike(p.name.len(), name.len());
+    let alike = || ports.iter().take(COMPARED).filter(is_alike);
+    comparisons.take_mistyped(name.len(), alike().count())?;
+    Ok(alike().any(|p| may_be_mistyped(&p.name, name)))
 }
 
 /// The finding that the ports from one on are not compared, because enough of those before it have findings.
@@ -214,11 +266,6 @@ fn not_compared(service: &Service, from: usize) -> Finding {
     let message = format!("not checked whether containers have {more}: {LISTED} have findings");
     let finding = Finding::new(Reason::NotChecked, service.key(), message);
     Finding { severity: Severity::Warning, pointer: Some(format!("/spec/ports/{from}")), ..finding }
-}
-
-/// Whether an init container of a workload has a port with a protocol. Sidecars are not among them.
-fn init_has(workload: &Workload, is_wanted: impl Fn(&ContainerPort) -> bool, protocol: &str) -> bool {
-    workload.template.init_ports.iter().any(|p| is_wanted(p) && protocol_or_tcp(&p.protocol) == protocol)
 }
 
 /// What else is said of a port that only an init container has.
@@ -250,4 +297,8 @@ fn missing(name: &Text, protocol: &str, of: &str, other: Option<&str>, init: boo
 
 fn names<'p>(ports: impl Iterator<Item = &'p ContainerPort>) -> String {
     list(ports.map(|p| &*p.name))
+}
+
+fn names_and_protocols<'p>(ports: impl Iterator<Item = &'p ContainerPort>) -> BTreeSet<(&'p str, &'p str)> {
+    ports.map(|p| (p.name.as_str(), protocol_or_tcp(&p.protocol))).collect()
 }

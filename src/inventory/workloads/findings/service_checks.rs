@@ -128,7 +128,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         let selection = Selection::find(selector, self.manifests, self.namespaces.index, comparisons)?;
         if !selection.workloads.is_empty() {
             self.selected.extend(selection.workloads.first().map(|(workload, _)| (selector, *workload)));
-            self.check_selected(selector, &selection, services);
+            self.check_selected(selector, &selection, services, comparisons);
             return Ok(None);
         }
         if !selection.pods.is_empty() {
@@ -155,7 +155,13 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
     }
 
     /// Checks the Services that select these workloads.
-    fn check_selected(&mut self, selector: &Labels, selection: &Selection<'a>, services: &[(usize, &'a Service)]) {
+    fn check_selected(
+        &mut self,
+        selector: &Labels,
+        selection: &Selection<'a>,
+        services: &[(usize, &'a Service)],
+        comparisons: &Comparisons,
+    ) {
         // What cannot be read may be behind them as well.
         let is_all = self.manifests.unread.selected_by(selector).is_none();
         let several = selection.several_workloads();
@@ -171,7 +177,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         };
         for (place, service) in services {
             let mut findings = Vec::new();
-            ports.check(service, &mut findings);
+            ports.check(service, comparisons, &mut findings);
             let of_selector = |code, message: &String| of_service(code, service, "/spec/selector", message.clone());
             findings.extend(no_pods.as_ref().map(|message| of_selector(Reason::NoReplicas, message)));
             findings.extend(several.as_ref().map(|names| {

@@ -8,6 +8,7 @@ use std::{
 use super::{
     candidate_index::CandidateIndex,
     matching::{Candidate, may_be_added},
+    selection::{Comparisons, NotCompared},
     unread_index::UnreadOfNamespace,
 };
 use crate::{
@@ -102,14 +103,21 @@ impl<'a> Manifests<'a> {
     }
 
     /// Selectors that select the pods of a candidate: of thousands, the first.
-    pub(super) fn selectors_of(&self, candidate: Candidate<'a>) -> impl Iterator<Item = &'a Labels> {
+    pub(super) fn selectors_of(
+        &self,
+        candidate: Candidate<'a>,
+        comparisons: &Comparisons,
+    ) -> impl Iterator<Item = Result<&'a Labels, NotCompared>> {
         const MAX_SELECTORS: usize = 1024;
         let has_any = candidate.may_have_any_label();
         let all = has_any.then_some(&self.selectors);
         let by_label = (!has_any).then(|| candidate.labels().iter().flat_map(|label| self.selectors_with(label)));
         let selectors = all.into_iter().flatten().chain(by_label.into_iter().flatten()).map(|(_, selector)| *selector);
         let selectors = selectors.chain(self.open_selectors.iter().copied());
-        selectors.take(MAX_SELECTORS).filter(move |selector| candidate.is_selected_by(selector))
+        selectors.take(MAX_SELECTORS).filter_map(move |selector| match comparisons.take_selector(selector, 1) {
+            Ok(()) => candidate.is_selected_by(selector).then_some(Ok(selector)),
+            Err(not_compared) => Some(Err(not_compared)),
+        })
     }
 
     /// The selectors that are found by a label.

@@ -153,7 +153,7 @@ impl<'a> Manifests<'a> {
         for autoscaler in &self.autoscalers {
             findings.extend(targets.check(autoscaler));
             let workload = targets.of(autoscaler);
-            findings.extend(workload.map(|w| metrics.check(autoscaler, w)).unwrap_or_default());
+            findings.extend(workload.map(|w| metrics.check(autoscaler, w, comparisons)).unwrap_or_default());
         }
         findings.extend(self.check_several_autoscalers());
         findings

@@ -28,10 +28,7 @@ const SCALABLE: [Resource; 4] =
 /// Kinds of Kubernetes without that subresource.
 const NOT_SCALABLE: [Resource; 4] = [Resource::DaemonSet, Resource::Job, Resource::CronJob, Resource::Pod];
 
-/// Workloads by their names.
-pub(super) type ByName<'a> = HashMap<&'a str, Vec<&'a Workload>, HashSeed>;
-
-/// Workloads of all namespaces by their names, kinds and API groups, of which the first counts.
+/// Workloads by their names, kinds and API groups, of which the first counts.
 pub(super) type ByOwner<'a> = HashMap<(&'a str, &'a str, &'a str), &'a Workload, HashSeed>;
 
 /// The workloads that autoscalers may name.
@@ -42,7 +39,17 @@ pub(super) struct ScaleTargets<'n, 'a> {
     elsewhere: &'n ByOwner<'a>,
     comparisons: &'n Comparisons,
     by_kind: HashMap<&'a str, Vec<&'a Workload>, HashSeed>,
-    by_name: ByName<'a>,
+    by_owner: ByOwner<'a>,
+    /// The first of a name and a kind, whatever the API group.
+    by_name_and_kind: HashMap<(&'a str, &'a str), &'a Workload, HashSeed>,
+    by_name: HashMap<&'a str, OfName<'a>, HashSeed>,
+}
+
+/// Of any number of workloads of one name, those that are named.
+#[derive(Clone, Copy)]
+struct OfName<'a> {
+    first: &'a Workload,
+    scalable: Option<&'a Workload>,
 }
 
 /// What is wrong with a field of a `scaleTargetRef`.
@@ -92,21 +99,33 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
         elsewhere: &'n ByOwner<'a>,
         comparisons: &'n Comparisons,
     ) -> Self {
-        let (mut by_kind, mut by_name) = (HashMap::default(), ByName::default());
+        let mut this = Self {
+            manifests,
+            namespaces,
+            elsewhere,
+            comparisons,
+            by_kind: HashMap::default(),
+            by_owner: ByOwner::default(),
+            by_name_and_kind: HashMap::default(),
+            by_name: HashMap::default(),
+        };
         for (workload, _) in &manifests.workloads {
-            by_kind.entry(workload.kind.as_str()).or_insert_with(Vec::new).push(*workload);
-            by_name.entry(&workload.name).or_default().push(*workload);
+            let (name, kind) = (workload.name.as_str(), workload.kind.as_str());
+            this.by_kind.entry(kind).or_default().push(*workload);
+            this.by_owner.entry((name, kind, api_group(&workload.api_version))).or_insert(*workload);
+            this.by_name_and_kind.entry((name, kind)).or_insert(*workload);
+            let of_name = this.by_name.entry(name).or_insert(OfName { first: *workload, scalable: None });
+            if workload.resource().is_some_and(|resource| SCALABLE.contains(&resource)) {
+                of_name.scalable.get_or_insert(*workload);
+            }
         }
-        Self { manifests, namespaces, elsewhere, comparisons, by_kind, by_name }
+        this
     }
 
     /// The workload that an autoscaler names.
     pub(super) fn of(&self, autoscaler: &Autoscaler) -> Option<&'a Workload> {
-        self.of_name(&autoscaler.target).iter().copied().find(|workload| workload.is_owner(&autoscaler.target))
-    }
-
-    fn of_name(&self, target: &OwnerReference) -> &[&'a Workload] {
-        self.by_name.get(target.name.as_str()).map(Vec::as_slice).unwrap_or_default()
+        let target = &autoscaler.target;
+        self.by_owner.get(&(target.name.as_str(), target.kind.as_str(), api_group(&target.api_version))).copied()
     }
 
     /// The finding about the workload that an autoscaler names.
@@ -130,8 +149,7 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
     /// What is wrong with a target that is not among the workloads of the namespace. If nothing is like it, the manifests are
     /// those of something else.
     fn missing(&self, target: &OwnerReference) -> Option<TargetFault> {
-        let of_name = self.of_name(target);
-        if let Some(other) = of_name.iter().find(|workload| workload.kind == target.kind) {
+        if let Some(other) = self.by_name_and_kind.get(&(target.name.as_str(), target.kind.as_str())) {
             let (found, version) = (workload_name(other), &other.api_version);
             let message = match &*shortened(&target.api_version) {
                 "" => format!("the field is missing; the {found} among the manifests is of {version}"),
@@ -159,12 +177,12 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
         }
         // Nothing is known of how custom resources are scaled.
         let is_known = SCALABLE.iter().any(|r| r.kind() == target.kind);
-        let is_scalable = |w: &&&Workload| w.resource().is_some_and(|r| SCALABLE.contains(&r));
-        if let Some(other) = of_name.iter().find(is_scalable).filter(|_| is_known) {
+        let of_name = self.by_name.get(target.name.as_str());
+        if let Some(other) = of_name.and_then(|of_name| of_name.scalable).filter(|_| is_known) {
             return nearest("kind", other);
         }
         // Rather a workload of the name than a name that is far away.
-        nearest("name", of_kind.map(|of_kind| of_name.first().unwrap_or(of_kind))?)
+        nearest("name", of_kind.map(|of_kind| of_name.map_or(*of_kind, |of_name| of_name.first))?)
     }
 
     /// What is wrong with a target that is in another namespace. An object without a namespace may be applied to the right one,

@@ -3,8 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    letters::may_be_mistyped, listing::list, manifests::Manifests, matching::workload_name,
+    letters::{are_alike, may_be_mistyped},
+    listing::list,
+    manifests::Manifests,
+    matching::workload_name,
     scale_targets::of_autoscaler,
+    selection::Comparisons,
 };
 use crate::{
     engine::reason::{Finding, Reason, Severity},
@@ -82,7 +86,12 @@ impl<'a> ContainersByName<'a> {
 
 impl<'a> MetricChecks<'a> {
     /// The findings about the metrics of an autoscaler, whose workload this is.
-    pub(super) fn check(&mut self, autoscaler: &Autoscaler, workload: &'a Workload) -> Vec<Finding> {
+    pub(super) fn check(
+        &mut self,
+        autoscaler: &Autoscaler,
+        workload: &'a Workload,
+        comparisons: &Comparisons,
+    ) -> Vec<Finding> {
         // An API server refuses a template without containers.
         if workload.template.requests.is_empty() || autoscaler.metrics.is_empty() {
             return Vec::new();
@@ -90,7 +99,7 @@ impl<'a> MetricChecks<'a> {
         let containers =
             self.containers.entry(std::ptr::from_ref(workload)).or_insert_with(|| ContainersByName::of(workload));
         let check = |metric| {
-            check_container(autoscaler, metric, workload, containers)
+            check_container(autoscaler, metric, workload, containers, comparisons)
                 .or_else(|| check_request(autoscaler, metric, workload, containers))
         };
         autoscaler.metrics.iter().filter_map(check).collect()
@@ -103,6 +112,7 @@ fn check_container(
     metric: &ResourceMetric,
     workload: &Workload,
     known: &ContainersByName<'_>,
+    comparisons: &Comparisons,
 ) -> Option<Finding> {
     let wanted = metric.container.as_ref().filter(|wanted| !wanted.is_empty())?;
     if known.by_name.contains_key(wanted.as_str()) {
@@ -111,8 +121,14 @@ fn check_container(
     let containers = &workload.template.requests;
     let verb = if containers.len() == 1 { "its only container is" } else { "its containers are" };
     let (of, names) = (workload_name(workload), &known.names);
-    let message = format!("no container of {of} is named {}; {verb} {names}", shortened(wanted));
-    let is_typo = containers.iter().take(MAX_COMPARED).any(|c| may_be_mistyped(&c.name, wanted));
+    let mut message = format!("no container of {of} is named {}; {verb} {names}", shortened(wanted));
+    let compared = containers.iter().take(MAX_COMPARED);
+    let alike = || compared.clone().filter(|c| are_alike(c.name.len(), wanted.len()));
+    let is_compared = comparisons.take_mistyped(wanted.len(), alike().count()).is_ok();
+    if !is_compared {
+        message += "; too many names are compared to find the nearest";
+    }
+    let is_typo = is_compared && alike().any(|c| may_be_mistyped(&c.name, wanted));
     let severity = if is_typo { Reason::MetricContainerMissing.severity() } else { Severity::Info };
     let pointer = format!("{}/container", metric.pointer);
     Some(Finding { severity, ..of_autoscaler(Reason::MetricContainerMissing, autoscaler, pointer, message) })

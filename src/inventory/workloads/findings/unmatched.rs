@@ -88,8 +88,10 @@ impl<'a> Namespaces<'_, 'a> {
         // An object without a namespace may be applied to the right one; and pods that have a Service of their own are
         // probably not those that are meant.
         let is_known = [own, namespace].iter().all(|n| n.as_str() != self.assumed);
-        let is_served = || self.all.get(namespace).is_some_and(|m| m.selectors_of(candidate).next().is_some());
-        let is_meant = is_known && !is_served();
+        let of_candidate = self.all.get(namespace).filter(|_| is_known);
+        let mut selectors = of_candidate.into_iter().flat_map(|m| m.selectors_of(candidate, comparisons));
+        let is_served = selectors.next().transpose()?.is_some();
+        let is_meant = is_known && !is_served;
         Ok(Some(if is_meant { SelectorFault { severity: Severity::Warning, ..fault } } else { fault }))
     }
 }
@@ -113,7 +115,7 @@ fn of_nearest(
         return SelectorFault::new(Reason::SelectorNotChecked, message);
     }
     let fault = SelectorFault::new(Reason::SelectorMatchesNoTemplate, message);
-    let selectors = manifests.selectors_of(nearest.candidate);
+    let selectors = manifests.selectors_of(nearest.candidate, comparisons).map_while(Result::ok);
     let selectors = selectors.take_while(|selector| comparisons.take(selector.len()).is_ok());
     if nearest.may_come_at_run_time(selectors) {
         return SelectorFault { severity: Severity::Info, ..fault };

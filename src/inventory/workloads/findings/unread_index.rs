@@ -27,10 +27,12 @@ struct NamespaceIndex<'a> {
     keys: Vec<&'a ObjectKey>,
     /// The first one that may have pods with any labels, and how many follow it.
     any_labels: Option<(&'a ObjectKey, usize)>,
-    /// All of them, and whether they may have pods.
-    all: Vec<(&'a ObjectKey, bool)>,
-    /// Their places, by name.
-    by_name: HashMap<&'a str, Vec<usize>, HashSeed>,
+    /// How many there are.
+    count: usize,
+    /// The first of each name and kind, with its number.
+    by_name_and_kind: HashMap<(&'a str, &'a str), (usize, &'a ObjectKey), HashSeed>,
+    /// The first of each name that may have pods and is of a kind that does not exist.
+    misspelt: HashMap<&'a str, (usize, &'a ObjectKey), HashSeed>,
 }
 
 /// What of a namespace cannot be read.
@@ -96,13 +98,18 @@ impl<'a> UnreadIndex<'a> {
 
 impl<'a> NamespaceIndex<'a> {
     fn push(&mut self, key: &'a ObjectKey, may_have_pods: bool) {
-        self.by_name.entry(&key.name).or_default().push(self.all.len());
-        self.all.push((key, may_have_pods));
+        let numbered = (self.count, key);
+        self.count += 1;
+        self.by_name_and_kind.entry((&key.name, &key.kind)).or_insert(numbered);
+        if may_have_pods && Resource::ALL.iter().all(|r| r.kind() != key.kind) {
+            self.misspelt.entry(&key.name).or_insert(numbered);
+        }
     }
 
-    /// The objects of this name, and whether they may have pods.
-    fn named(&self, name: &str) -> impl Iterator<Item = &(&'a ObjectKey, bool)> {
-        self.by_name.get(name).into_iter().flatten().map(|place| &self.all[*place])
+    /// The first object of this name that is of this kind, or may be.
+    fn named(&self, kind: &str, name: &str) -> Option<&'a ObjectKey> {
+        let (of_kind, misspelt) = (self.by_name_and_kind.get(&(name, kind)), self.misspelt.get(name));
+        of_kind.into_iter().chain(misspelt).min_by_key(|(number, _)| *number).map(|(_, key)| *key)
     }
 
     /// The first object whose pods `selector` selects; and, of more than are compared, the first one, and how many follow it.
@@ -136,12 +143,8 @@ impl<'a> UnreadOfNamespace<'a> {
     /// What may be the object of this kind and name; `None` if it does not exist as far as is known. An object with pods, of
     /// a kind that does not exist, may be of any: a misspelt kind is one reason why it cannot be read.
     pub fn may_be(&self, kind: &str, name: &str) -> Option<UnreadMatch> {
-        let is_it = |(key, may_have_pods): &&(&ObjectKey, bool)| {
-            let is_misspelt = || *may_have_pods && Resource::ALL.iter().all(|r| r.kind() != key.kind);
-            key.kind == kind || is_misspelt()
-        };
-        let mut of_name = self.objects.into_iter().flat_map(|objects| objects.named(name));
-        let known = of_name.find(is_it).map(|(key, _)| UnreadMatch::Known(self::name(key)));
+        let known = self.objects.and_then(|objects| objects.named(kind, name));
+        let known = known.map(|key| UnreadMatch::Known(self::name(key)));
         known.or_else(|| self.possible(None).map(UnreadMatch::Possible))
     }
 

@@ -198,6 +198,7 @@ mod tests {
         let possible = |text: &str| Some(UnreadMatch::Possible(text.to_owned()));
         let web = || object("Deployment", "web", labelled("web"));
         let db = || object("StatefulSet", "db", UnreadPods::AnyLabels);
+        let misspelt = |kind| object(kind, "web", labelled("web"));
         let broken = || "web.yaml:7:1".to_owned();
         for (objects, texts, want, is_there) in [
             (vec![], vec![], None, None),
@@ -209,6 +210,15 @@ mod tests {
             (vec![object("Service", "web", UnreadPods::None)], vec![], None, None),
             // A misspelt kind.
             (vec![object("Deploymnt", "web", labelled("web"))], vec![], known("Deploymnt web"), known("Deploymnt web")),
+            // The first of its name counts, of whichever kind it is.
+            (vec![misspelt("Deploymnt"), web()], vec![], known("Deployment web"), known("Deployment web")),
+            (vec![web(), misspelt("Deploment")], vec![], known("Deploment web"), known("Deploment web")),
+            (
+                vec![web(), object("Cron", "web", UnreadPods::None)],
+                vec![],
+                known("Deployment web"),
+                known("Deployment web"),
+            ),
             (vec![], vec![broken()], possible("web.yaml:7:1"), possible("web.yaml:7:1")),
             (
                 vec![],

@@ -126,7 +126,7 @@ async fn bodies_together_take_no_more_than_their_room() {
     let mut status = Vec::new();
     for slow in slow {
         drop(slow.body);
-        status.push(slow.answer.await.unwrap().status.as_u16());
+        status.push(at_once(slow.answer).await.unwrap().status.as_u16());
     }
     assert_eq!(status, [429, 400]);
 }

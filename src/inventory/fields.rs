@@ -74,7 +74,7 @@ pub trait NodeFields: Row + Send + Sync {
 pub trait SliceFields: Row + Send + Sync {
     /// The names of its ports, sorted and each once.
     fn port_names(&self) -> &[Text];
-    /// The hashes of its endpoints, by [`endpoint_hash`].
+    /// The hashes of its endpoints.
     fn endpoints(&self) -> impl Iterator<Item = u64>;
     /// A number that no other slice has at the same time.
     fn id(&self) -> usize;

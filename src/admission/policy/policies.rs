@@ -223,7 +223,7 @@ impl Policies {
     /// [`need_namespace_labels`](Self::need_namespace_labels) is true.
     pub fn settings_of(&self, request: &AdmissionRequest<'_>, namespace_labels: NamespaceLabels<'_>) -> Arc<Settings> {
         let groups: Vec<&str> = request.groups.iter().map(AsRef::as_ref).collect();
-        // These do not depend on the labels, of which there may be two.
+        // These do not depend on the labels. An update has two sets of them.
         let exempting = self.names.exempting(&request.user, &groups, &request.namespace);
         let of = |labels: &Labels| {
             let target = PolicyTarget {

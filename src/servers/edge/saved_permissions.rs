@@ -88,7 +88,7 @@ impl SavedPermissions {
         [StateRecord::NoAccess].into_iter().chain(each).collect()
     }
 
-    /// Records are written in the order of what is done with this lock, so that whoever has it may wait for a writer of the
+    /// Records are written in the order of what is done with this lock, so that a thread that has it may wait for a writer of the
     /// cache. A thread that serves clients too does not wait for that.
     fn saved(&self) -> MutexGuard<'_, BTreeMap<AccessQuestion, u64>> {
         lock_aside(&self.saved)

@@ -7,8 +7,8 @@ use std::{
 
 use super::{
     candidate_index::CandidateIndex,
+    comparisons::{Comparisons, NotCompared},
     matching::{Candidate, may_be_added},
-    selection::{Comparisons, NotCompared},
     unread_index::UnreadOfNamespace,
 };
 use crate::{

@@ -4,6 +4,7 @@
 //! themselves contradict each other, and nothing outside them could explain it.
 
 mod candidate_index;
+mod comparisons;
 mod governing_service;
 mod letters;
 mod listing;
@@ -35,11 +36,11 @@ use std::collections::BTreeMap;
 
 use self::{
     candidate_index::CandidateIndex,
+    comparisons::{Comparisons, MAX_COMPARISONS},
     listing::{ServiceNames, list},
     manifests::Manifests,
     scale_targets::{ByOwner, ScaleTargets},
     scaling_metrics::MetricChecks,
-    selection::{Comparisons, MAX_COMPARISONS},
     service_checks::{CheckedServices, ServiceChecks},
     unmatched::Namespaces,
 };

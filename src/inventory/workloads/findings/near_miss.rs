@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{
+    comparisons::{Comparisons, NotCompared},
     letters::{are_alike, letters, letters_below, may_be_mistyped},
     matching::{Candidate, may_be_added},
-    selection::{Comparisons, NotCompared},
 };
 use crate::{
     engine::{
@@ -145,12 +145,11 @@ impl<'a> NearMiss<'a> {
         let labels = candidate.labels();
         let mut distance = 0;
         for (key, value) in differing() {
-            let letters = match labels.get(key) {
-                Some(other) => letters_below(value, other, limit - distance),
-                None => {
-                    comparisons.take_mistyped(key.len(), alike_keys(labels, key, value).count())?;
-                    Some(almost_key(labels, key, value).map_or(key.len(), |k| letters(key, k).min(key.len())))
-                }
+            let letters = if let Some(other) = labels.get(key) {
+                letters_below(value, other, limit - distance)
+            } else {
+                comparisons.take_mistyped(key.len(), alike_keys(labels, key, value).count())?;
+                Some(almost_key(labels, key, value).map_or(key.len(), |k| letters(key, k).min(key.len())))
             };
             match letters.map(|letters| distance + letters) {
                 Some(sum) if sum < limit => distance = sum,

@@ -7,11 +7,12 @@ use std::{
 };
 
 use super::{
+    comparisons::{Comparisons, NotCompared},
     letters::{are_alike, may_be_mistyped},
     listing::list,
     manifests::WorkloadOutcome,
     matching::workload_name,
-    selection::{Comparisons, NotCompared, Selection},
+    selection::Selection,
 };
 use crate::{
     engine::{

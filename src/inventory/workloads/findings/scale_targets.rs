@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::{
+    comparisons::Comparisons,
     letters::{letters, may_be_mistyped},
     manifests::Manifests,
     matching::workload_name,
-    selection::Comparisons,
     unmatched::Namespaces,
     unread_index::UnreadMatch,
 };
@@ -114,7 +114,7 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
             this.by_kind.entry(kind).or_default().push(*workload);
             this.by_owner.entry((name, kind, api_group(&workload.api_version))).or_insert(*workload);
             this.by_name_and_kind.entry((name, kind)).or_insert(*workload);
-            let of_name = this.by_name.entry(name).or_insert(OfName { first: *workload, scalable: None });
+            let of_name = this.by_name.entry(name).or_insert(OfName { first: workload, scalable: None });
             if workload.resource().is_some_and(|resource| SCALABLE.contains(&resource)) {
                 of_name.scalable.get_or_insert(*workload);
             }

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
+    comparisons::Comparisons,
     letters::{are_alike, may_be_mistyped},
     listing::list,
     manifests::Manifests,
     matching::workload_name,
     scale_targets::of_autoscaler,
-    selection::Comparisons,
 };
 use crate::{
     engine::reason::{Finding, Reason, Severity},

@@ -1,12 +1,13 @@
 //! The checks of the Services of one namespace.
 
 use super::{
+    comparisons::{Comparisons, NotCompared},
     listing::ServiceNames,
     manifests::{Manifests, of_service},
     matching::workload_name,
     near_miss::NearbyCandidates,
     ports::SelectedPorts,
-    selection::{Comparisons, NotCompared, Selection},
+    selection::Selection,
     selector_fault::{SelectorFault, not_checked},
     unmatched::Namespaces,
     unread_index::UnreadMatch,

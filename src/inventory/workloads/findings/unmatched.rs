@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{
     candidate_index::{CandidateIndex, CandidatePlaces},
+    comparisons::{Comparisons, NotCompared},
     manifests::Manifests,
     matching::Candidate,
     near_miss::{NearMiss, NearbyCandidates},
-    selection::{Comparisons, NotCompared},
     selector_fault::{SelectorFault, not_checked},
     unread_index::UnreadMatch,
 };

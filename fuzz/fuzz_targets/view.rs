@@ -27,7 +27,7 @@ fuzz_target!(|body: ViewBody| {
     };
     let known = &request.known;
     PrunedView::of_grid(&grid, &known.services, &known.endpoints, &known.slices);
-    let yurt = YurtView { at, pools: &request.pools, pool_topology: request.options.pool_topology };
+    let yurt = YurtView::new(at, &request.pools, request.options.pool_topology);
     PrunedView::of_yurt(&yurt, &known.services, &known.slices);
     for service in &known.services {
         let slices: Vec<&EndpointSlice> = known.slices.iter().collect();

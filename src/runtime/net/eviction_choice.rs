@@ -17,7 +17,7 @@ const CHOICE: usize = 64;
 const CHOICE_AGE: Duration = Duration::from_millis(50);
 /// How long nothing is chosen again after fewer were found, for each entry that was read, and at most: reading takes a small
 /// part of the time.
-const PAUSE_PER_ENTRY: Duration = Duration::from_micros(20);
+const PAUSE_PER_ENTRY: Duration = Duration::from_micros(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// The next victims.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{
     activity::EvictionRank,
-    ledger_entry::{Entry, EntryKey},
+    ledger_entry::{EntryKey, LedgerEntry},
 };
 
 /// How many victims are chosen at once, and how long the choice holds.
@@ -43,10 +43,10 @@ impl EvictionChoice {
     /// The next victim, which gives way to `asks`: one of those that are `offered`, with the credit of their peers.
     pub(super) fn next<'a>(
         &mut self,
-        all: &BTreeMap<EntryKey, Entry>,
+        all: &BTreeMap<EntryKey, LedgerEntry>,
         asks: EntryKey,
         now: Instant,
-        offered: impl Iterator<Item = (bool, (&'a EntryKey, &'a Entry))>,
+        offered: impl Iterator<Item = (bool, (&'a EntryKey, &'a LedgerEntry))>,
     ) -> Option<EntryKey> {
         let age = self.chosen.map(|at| now.duration_since(at));
         if age.is_none_or(|age| age > CHOICE_AGE) {
@@ -71,7 +71,7 @@ impl EvictionChoice {
         Some(self.candidates.remove(at).key)
     }
 
-    fn choose<'a>(&mut self, now: Instant, offered: impl Iterator<Item = (bool, (&'a EntryKey, &'a Entry))>) {
+    fn choose<'a>(&mut self, now: Instant, offered: impl Iterator<Item = (bool, (&'a EntryKey, &'a LedgerEntry))>) {
         let (mut all, mut count) = (Vec::new(), 0_u32);
         for (has_credit, (key, entry)) in offered {
             count = count.saturating_add(1);

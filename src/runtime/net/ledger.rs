@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{
     activity::Activity,
     eviction_choice::EvictionChoice,
-    ledger_entry::{Entry, EntryKey},
+    ledger_entry::{EntryKey, LedgerEntry},
     ledger_metrics::LedgerMetrics,
     peer::Peer,
     standings::Standings,
@@ -63,7 +63,7 @@ struct Entries {
     standings: Standings,
     used: u64,
     next: u64,
-    all: BTreeMap<EntryKey, Entry>,
+    all: BTreeMap<EntryKey, LedgerEntry>,
     /// The peers that hold anything.
     peers: BTreeMap<Peer, PeerEntry>,
     /// Those that hold more than little, by amount: there is only enough for a few.
@@ -100,7 +100,7 @@ impl Ledger {
         entries.next += 1;
         let (has_room, evicted) = entries.make_room(key, amount);
         if has_room {
-            entries.all.insert(key, Entry { amount: 0, activity: activity.clone() });
+            entries.all.insert(key, LedgerEntry { amount: 0, activity: activity.clone() });
             entries.set(key, amount);
         }
         drop(entries);
@@ -124,7 +124,7 @@ impl Ledger {
     }
 
     /// Ends those that were evicted, without the lock, and counts.
-    fn end(&self, has_room: bool, evicted: Vec<Entry>) {
+    fn end(&self, has_room: bool, evicted: Vec<LedgerEntry>) {
         for entry in evicted {
             self.0.metrics.evicted.inc();
             entry.activity.evict();
@@ -180,13 +180,13 @@ impl Entries {
         }
     }
 
-    fn remove(&mut self, key: EntryKey) -> Option<Entry> {
+    fn remove(&mut self, key: EntryKey) -> Option<LedgerEntry> {
         self.set(key, 0);
         self.all.remove(&key)
     }
 
     /// Evicts until the peer can have `more` for an entry, and tells whether it can.
-    fn make_room(&mut self, key: EntryKey, more: u64) -> (bool, Vec<Entry>) {
+    fn make_room(&mut self, key: EntryKey, more: u64) -> (bool, Vec<LedgerEntry>) {
         let mut evicted = Vec::new();
         loop {
             let wanted = self.peers.get(&key.0).map_or(0, |of_peer| of_peer.amount) + more;
@@ -227,13 +227,19 @@ impl Entries {
 
 impl PeerEntry {
     /// The entry of this peer to evict for `key`.
-    fn victim(&mut self, peer: Peer, all: &BTreeMap<EntryKey, Entry>, key: EntryKey, now: Instant) -> Option<EntryKey> {
+    fn victim(
+        &mut self,
+        peer: Peer,
+        all: &BTreeMap<EntryKey, LedgerEntry>,
+        key: EntryKey,
+        now: Instant,
+    ) -> Option<EntryKey> {
         self.choice.next(all, key, now, of(peer, all).map(|entry| (false, entry)))
     }
 }
 
 /// The entries of a peer that hold anything.
-fn of(peer: Peer, all: &BTreeMap<EntryKey, Entry>) -> impl Iterator<Item = (&EntryKey, &Entry)> {
+fn of(peer: Peer, all: &BTreeMap<EntryKey, LedgerEntry>) -> impl Iterator<Item = (&EntryKey, &LedgerEntry)> {
     all.range((peer, 0)..=(peer, u64::MAX)).filter(|(_, entry)| entry.amount > 0)
 }
 
@@ -347,9 +353,9 @@ mod tests {
             let entry = |id| {
                 let activity = Activity::connection();
                 activity.set(stage);
-                ((peer("a"), id), Entry { amount: 1, activity })
+                ((peer("a"), id), LedgerEntry { amount: 1, activity })
             };
-            let mut all: BTreeMap<EntryKey, Entry> = (0..1000).map(entry).collect();
+            let mut all: BTreeMap<EntryKey, LedgerEntry> = (0..1000).map(entry).collect();
             let (mut choice, mut read) = (EvictionChoice::default(), 0);
             for _ in 0..arrivals {
                 let offered = all.iter().map(|entry| (false, entry)).inspect(|_| read += 1);

@@ -9,7 +9,7 @@ pub(super) type EntryKey = (Peer, u64);
 
 /// An amount that is held.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct LedgerEntry {
     pub(super) amount: u64,
     pub(super) activity: Arc<Activity>,
 }

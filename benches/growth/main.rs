@@ -1,6 +1,7 @@
 //! What `cargo xtask growth` measures: inputs of growing sizes, for every way in.
 //!
-//! `prepare DIR BYTES [FILTER]` writes the inputs of all cases whose names contain FILTER to DIR, and prints a line for each.
+//! `prepare DIR BYTES containing TEXT` writes the inputs of all cases whose names contain TEXT to DIR, and prints a line for each;
+//! `prepare DIR BYTES named NAME…` those of some cases.
 //! `measure` reads such lines, and gives each input to its way in. Callgrind counts from `growth_begin` to `growth_end`.
 //! `largest [FILTER]` gives bodies as large as the limits allow, one dimension each, and prints seconds of processor time.
 //! Without one of these words, this is the program `roster` itself: the command line is measured so.
@@ -46,8 +47,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments.as_slice() {
-        ["prepare", folder, bytes, filter @ ..] => {
-            prepare(Path::new(folder), bytes, filter.first().copied().unwrap_or(""))
+        ["prepare", folder, bytes, "containing", text] => prepare(Path::new(folder), bytes, |name| name.contains(text)),
+        ["prepare", folder, bytes, "named", names @ ..] => {
+            prepare(Path::new(folder), bytes, |name| names.contains(&name))
         }
         ["measure"] => measure(),
         ["largest", filter @ ..] => largest(filter.first().copied().unwrap_or("")),
@@ -68,14 +70,14 @@ const LEAST: usize = 4;
 const MOST: usize = 4096;
 
 /// Writes inputs of n, 2n and 4n: the largest n whose last input has at most so many bytes.
-fn prepare(folder: &Path, bytes: &str, filter: &str) -> Result<()> {
+fn prepare(folder: &Path, bytes: &str, is_wanted: impl Fn(&str) -> bool) -> Result<()> {
     let most: usize = bytes.parse().context("BYTES")?;
     let mut out = io::stdout().lock();
     let mut at = 0;
     for family in FAMILIES.iter().copied().flatten() {
         for dimensions in family.cases() {
             let name = family.case_name(&dimensions);
-            if !name.contains(filter) {
+            if !is_wanted(&name) {
                 continue;
             }
             let make = |n: usize| (family.make)(&Sizes::of(family, &dimensions, n));

@@ -71,7 +71,7 @@ impl Work {
                     "openyurt" => EdgeScheme::OpenYurt,
                     _ => EdgeScheme::KubeProxy,
                 };
-                let node = WatchedNode::new(NODE, scheme);
+                let mut node = WatchedNode::new(NODE, scheme);
                 let stored = kinds(&input.stored)?;
                 let stored: Vec<(&str, &str)> = stored.iter().map(|(kind, text)| (kind.as_str(), text.get())).collect();
                 node.list(&stored)?;
@@ -115,14 +115,16 @@ impl Work {
                 }
                 Ok(events.len())
             }
-            Self::Edge { node, events } => {
+            Self::Edge { mut node, events } => {
                 for (kind, text) in &events {
                     node.take(kind, text.get(), false)?;
                 }
+                node.settle();
                 let listed = node.listed("EndpointSlice");
                 for (kind, text) in &events {
                     node.take(kind, text.get(), true)?;
                 }
+                node.settle();
                 Ok(listed)
             }
         }

@@ -19,6 +19,9 @@ use crate::model::json::message::message;
 /// How much is read at once: large enough for a cheap hand-over, small enough for the cache.
 const BATCH: usize = 1 << 20;
 
+/// How much is read first: most inputs are small, and a buffer is zeroed.
+const FIRST: usize = 16 << 10;
+
 /// Some objects and their text; reused.
 #[derive(Debug)]
 pub(super) struct Batch {
@@ -176,14 +179,19 @@ impl<'n> Splitter<'n> {
             batch.bytes = Vec::new();
         }
         // Zeroed once, and then reused.
-        if batch.bytes.len() < self.batch.max(filled + 1) {
-            batch.bytes.resize(self.batch.max(filled + 1), 0);
+        let first = FIRST.min(self.batch).max(filled + 1);
+        if batch.bytes.len() < first {
+            batch.bytes.resize(first, 0);
         }
         batch.bytes[..filled].copy_from_slice(&self.carry);
         let result = loop {
             let (read, failed) = fill(&mut self.input, &mut batch.bytes[filled..]);
             filled += read;
             self.ended |= failed.is_none() && filled < batch.bytes.len();
+            if !self.ended && failed.is_none() && batch.bytes.len() < self.batch {
+                batch.bytes.resize((4 * batch.bytes.len()).min(self.batch), 0);
+                continue;
+            }
             if let Err((at, why)) = self.advance(&batch.bytes[..filled], &mut batch.items) {
                 let place = self.at.after(&batch.bytes[..at]);
                 break Err(place.error(self.name, DecodeReason::Json(why)));

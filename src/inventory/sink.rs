@@ -26,6 +26,9 @@ pub trait Sink {
     /// The object was deleted.
     fn delete(&mut self, row: Self::Row);
 
+    /// No other event has arrived yet: what was applied and deleted must be in force now.
+    fn settle(&mut self) {}
+
     /// All objects of the resource: all others were deleted.
     fn replace(&mut self, rows: Vec<Self::Row>);
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use futures::{StreamExt, TryStreamExt};
+use futures::{FutureExt, StreamExt, TryStreamExt};
 use kube::{
     Api, Resource as _,
     core::Status,
@@ -60,7 +60,14 @@ async fn follow(
     let mut failures = WatchFailures::default();
     metrics.stale(name, false);
     loop {
-        let event = events.try_next().await;
+        // The sink takes together what has arrived.
+        let event = match events.try_next().now_or_never() {
+            Some(event) => event,
+            None => {
+                sink.settle();
+                events.try_next().await
+            }
+        };
         // `Init` comes before the first answer to a list, and a part of a list proves nothing yet.
         if let Ok(Some(watcher::Event::InitDone | watcher::Event::Apply(_) | watcher::Event::Delete(_))) = event
             && unreadable == 0
@@ -133,6 +140,7 @@ trait ObjectSink: Send {
 
     fn apply(&mut self, object: &str) -> serde_json::Result<()>;
     fn delete(&mut self, object: &str) -> serde_json::Result<()>;
+    fn settle(&mut self);
     fn lost(&mut self, loss: Loss);
 }
 
@@ -165,6 +173,10 @@ impl<S: Sink<Row: Send> + Send> ObjectSink for ListingSink<S> {
 
     fn delete(&mut self, object: &str) -> serde_json::Result<()> {
         self.sink.row(object, None).map(|row| self.sink.delete(row))
+    }
+
+    fn settle(&mut self) {
+        self.sink.settle();
     }
 
     fn lost(&mut self, loss: Loss) {

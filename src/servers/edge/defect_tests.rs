@@ -58,7 +58,7 @@ fn a15_p6_events_of_writers_on_many_threads_are_in_the_order_of_what_they_change
             for i in 0..300 {
                 let object = object(i);
                 let resource = if object["kind"] == "Node" { Resource::Node } else { Resource::EndpointSlice };
-                cache.apply(UpstreamEvent::Apply(read(resource, &object)));
+                cache.apply(vec![UpstreamEvent::Apply(read(resource, &object))]);
             }
         })
     };
@@ -101,7 +101,7 @@ async fn a15_p19_p21_a_label_of_a_node_is_an_event_and_what_is_deleted_is_as_it_
     let edge = TestedEdge::new(EdgeScheme::SuperEdge);
     let mut events = edge.watch(&format!("{SLICES}?watch=1")).await;
     edge.put(&node("far", 1));
-    edge.cache.apply(UpstreamEvent::Delete(Resource::EndpointSlice, ObjectName::new("shop", "web-1")));
+    edge.cache.apply(vec![UpstreamEvent::Delete(Resource::EndpointSlice, ObjectName::new("shop", "web-1"))]);
     let mut seen = Vec::new();
     for _ in 0..3 {
         let event = timeout(EVENT, events.next()).await.unwrap().unwrap();
@@ -195,7 +195,7 @@ fn a15_l6_a_list_is_the_state_of_one_moment_while_others_write() {
             // Both in one event.
             let both = [slice("web-1", &format!("10.0.1.{}", i % 250)), slice("web-2", &format!("10.0.1.{}", i % 250))];
             let both = both.iter().map(|slice| read(Resource::EndpointSlice, slice)).collect();
-            cache.apply(UpstreamEvent::Replace(Resource::EndpointSlice, both));
+            cache.apply(vec![UpstreamEvent::Replace(Resource::EndpointSlice, both)]);
         }
     });
     let read_lists = |cache: Arc<EdgeCache>| {

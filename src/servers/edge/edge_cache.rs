@@ -31,8 +31,8 @@ use crate::{
 /// What clients read, and what it is made from.
 ///
 /// Writers take turns: one after the other decides what clients see, with a lock of its own. Clients never wait for a
-/// decision: what was decided is put in place under another lock, for a moment. All changes of an event come into sight at
-/// once, in the order of their versions.
+/// decision: what was decided is put in place under another lock, for a moment. All changes of some events come into sight
+/// at once, in the order of their versions.
 #[derive(Debug)]
 pub(super) struct EdgeCache {
     writer: Mutex<CacheWriter>,
@@ -110,13 +110,13 @@ impl EdgeCache {
         }
     }
 
-    /// Takes an event of the API server.
-    pub(super) fn apply(&self, event: UpstreamEvent) {
+    /// Takes events of the API server.
+    pub(super) fn apply(&self, events: Vec<UpstreamEvent>) {
         let mut writer = self.writer();
-        if writer.node.is_large(&event) {
-            aside(|| self.update(&mut writer, |node| node.apply(event)));
+        if writer.node.are_large(&events) {
+            aside(|| self.update(&mut writer, |node| node.apply(events)));
         } else {
-            self.update(&mut writer, |node| node.apply(event));
+            self.update(&mut writer, |node| node.apply(events));
         }
     }
 
@@ -213,7 +213,7 @@ impl EdgeCache {
             served.iter().map(seen).collect()
         };
         let mut changes: Vec<CacheChange> = Vec::with_capacity(served.len());
-        // An event may decide twice about an object.
+        // One decision may name an object twice.
         let mut places: BTreeMap<(Resource, ObjectName), usize> = BTreeMap::new();
         for (change, before) in served.into_iter().zip(&mut before) {
             let key = (change.resource, change.name.clone());

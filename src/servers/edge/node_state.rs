@@ -30,7 +30,7 @@ pub(super) struct ServedChange {
     pub(super) object: Option<ServedObject>,
 }
 
-/// What an event changes.
+/// What events change.
 #[derive(Debug, Default)]
 pub(super) struct NodeChanges {
     /// What is held differently from now on.
@@ -49,14 +49,22 @@ pub(super) struct NodeState {
     /// Of every Service, what a scheme reads.
     services: BTreeMap<ObjectName, Box<Service>>,
     /// The slices of each Service, by the label that names it.
-    slices: BTreeMap<ObjectName, BTreeSet<ObjectName>>,
+    slices: BTreeMap<ObjectName, SlicesOfService>,
     readers: LabelReaders,
     overlay: Overlay,
     /// The resources that were not listed yet.
     awaited: BTreeSet<Resource>,
 }
 
-/// What an event affects.
+/// The slices of a Service.
+#[derive(Debug, Default)]
+struct SlicesOfService {
+    names: BTreeSet<ObjectName>,
+    /// How many endpoints all of them have.
+    endpoints: usize,
+}
+
+/// What events affect.
 #[derive(Debug, Default)]
 struct Affected {
     /// Services whose endpoints are decided about again.
@@ -112,68 +120,67 @@ impl NodeState {
         self.awaited.iter().copied()
     }
 
-    /// Whether an event may take long. Nothing is wrong if it does not.
-    pub(super) fn is_large(&self, event: &UpstreamEvent) -> bool {
+    /// Whether events may take long. Nothing is wrong if they do not.
+    pub(super) fn are_large(&self, events: &[UpstreamEvent]) -> bool {
         const MANY_ENDPOINTS: usize = 2000;
+        let weights = events.iter().map(|event| self.weight(event));
+        weights.fold(0, usize::saturating_add) > MANY_ENDPOINTS
+    }
+
+    /// The number of endpoints and slices that an event may decide about. Those that may concern many Services have the most.
+    fn weight(&self, event: &UpstreamEvent) -> usize {
         const LONG_TEXT: usize = 256 << 10;
-        // Counting ends there, too.
-        let has_many = |service: &ObjectName| {
-            let mut count = 0;
-            let mut objects = WITH_ENDPOINTS.iter().flat_map(|resource| self.of_service(*resource, service));
-            objects.any(|(_, raw)| {
-                count += 1 + raw.endpoints.as_ref().map_or(0, |lists| lists.endpoints.len());
-                count > MANY_ENDPOINTS
-            })
+        let of_service = |service: &ObjectName| {
+            let of_slices = self.slices.get(service).map_or(0, |slices| slices.names.len() + slices.endpoints);
+            let endpoints = self.of_service(Resource::Endpoints, service).map(|(_, raw)| raw.endpoint_count());
+            1 + of_slices + endpoints.sum::<usize>()
         };
         let of_object = |resource: Resource, name: &ObjectName| match resource {
-            Resource::Service | Resource::Endpoints => has_many(name),
+            Resource::Service | Resource::Endpoints => of_service(name),
             Resource::EndpointSlice => {
                 let before = self.objects.get(&resource).and_then(|objects| objects.get(name));
                 let service = before.and_then(|before| service_of_slice(resource, before));
-                service.is_some_and(|service| has_many(&service))
+                service.map_or(1, |service| of_service(&service))
             }
-            _ => true,
+            _ => usize::MAX,
         };
         match event {
-            UpstreamEvent::Replace(..) => true,
+            UpstreamEvent::Replace(..) => usize::MAX,
             UpstreamEvent::Delete(resource, name) => of_object(*resource, name),
             UpstreamEvent::Apply(UpstreamObject { resource, name, held }) => match held {
+                HeldPart::Text(raw) if raw.text.len() > LONG_TEXT => usize::MAX,
                 HeldPart::Text(raw) => {
-                    let service = service_of_slice(*resource, raw);
-                    raw.text.len() > LONG_TEXT
-                        || service.is_some_and(|service| has_many(&service))
-                        || of_object(*resource, name)
+                    let service = service_of_slice(*resource, raw).map_or(0, |service| of_service(&service));
+                    service.saturating_add(of_object(*resource, name))
                 }
-                HeldPart::Node(node, _) => {
-                    self.around.nodes.get(&node.name).is_none_or(|before| before.labels != node.labels)
-                }
-                HeldPart::Pool(_) => true,
+                HeldPart::Node(node, _) => match self.around.nodes.get(&node.name) {
+                    Some(before) if before.labels == node.labels => 1,
+                    _ => usize::MAX,
+                },
+                HeldPart::Pool(_) => usize::MAX,
             },
         }
     }
 
-    /// Takes an event, and returns what changes. It may name objects that clients see as they did before.
-    pub(super) fn apply(&mut self, event: UpstreamEvent) -> NodeChanges {
+    /// Takes events, and returns what changes. What they affect is decided about once, however many of them do. It may name
+    /// objects that clients see as they did before.
+    pub(super) fn apply(&mut self, events: Vec<UpstreamEvent>) -> NodeChanges {
         let mut affected = Affected::default();
         let mut is_first_state = false;
-        match event {
-            UpstreamEvent::Apply(object) => self.put(object, &mut affected),
-            UpstreamEvent::Delete(resource, name) => self.remove(resource, &name, &mut affected),
-            UpstreamEvent::Replace(resource, all) => {
-                let names: BTreeSet<ObjectName> = all.iter().map(|object| object.name.clone()).collect();
-                for name in self.names(resource).filter(|name| !names.contains(name)).collect::<Vec<_>>() {
-                    self.remove(resource, &name, &mut affected);
-                }
-                for object in all {
-                    self.put(object, &mut affected);
-                }
-                if self.awaited.remove(&resource) {
-                    affected.held.push(HeldChange::Listed(resource));
-                    is_first_state = self.awaited.is_empty();
+        for event in events {
+            match event {
+                UpstreamEvent::Apply(object) => self.put(object, &mut affected),
+                UpstreamEvent::Delete(resource, name) => self.remove(resource, &name, &mut affected),
+                UpstreamEvent::Replace(resource, all) => {
+                    self.replace(resource, all, &mut affected);
+                    if self.awaited.remove(&resource) {
+                        affected.held.push(HeldChange::Listed(resource));
+                        is_first_state = self.awaited.is_empty();
+                    }
                 }
             }
         }
-        let held = std::mem::take(&mut affected.held);
+        let held = last_of_each(std::mem::take(&mut affected.held));
         if !self.awaited.is_empty() {
             return NodeChanges { held, served: Vec::new() };
         }
@@ -182,6 +189,17 @@ impl NodeState {
         }
         self.add_readers(&mut affected);
         NodeChanges { held, served: self.decide(affected) }
+    }
+
+    /// Holds these objects of a resource, and no others.
+    fn replace(&mut self, resource: Resource, all: Vec<UpstreamObject>, affected: &mut Affected) {
+        let names: BTreeSet<ObjectName> = all.iter().map(|object| object.name.clone()).collect();
+        for name in self.names(resource).filter(|name| !names.contains(name)).collect::<Vec<_>>() {
+            self.remove(resource, &name, affected);
+        }
+        for object in all {
+            self.put(object, affected);
+        }
     }
 
     /// Takes the pods of the own node, as its kubelet knows them, and returns what clients see from now on.
@@ -358,7 +376,9 @@ impl NodeState {
             self.services.insert(name.clone(), Box::new(service));
         }
         if let Some(service) = service_of_slice(resource, &raw) {
-            self.slices.entry(service.clone()).or_default().insert(name.clone());
+            let slices = self.slices.entry(service.clone()).or_default();
+            slices.names.insert(name.clone());
+            slices.endpoints += raw.endpoint_count();
             affected.slices.entry(service).or_default().insert(name.clone());
         }
         affected.touch(resource, name);
@@ -385,8 +405,9 @@ impl NodeState {
         let Some(before) = self.objects.get(&resource).and_then(|objects| objects.get(name)) else { return };
         let Some(service) = service_of_slice(resource, before) else { return };
         if let Some(slices) = self.slices.get_mut(&service) {
-            slices.remove(name);
-            if slices.is_empty() {
+            slices.names.remove(name);
+            slices.endpoints -= before.endpoint_count();
+            if slices.names.is_empty() {
                 self.slices.remove(&service);
             }
         }
@@ -459,7 +480,7 @@ impl NodeState {
     ) -> impl Iterator<Item = (&'a ObjectName, &'a Arc<RawObject>)> {
         let of_name = (resource == Resource::Endpoints).then_some(service);
         let slices = self.slices.get(service).filter(|_| resource == Resource::EndpointSlice);
-        let names = of_name.into_iter().chain(slices.into_iter().flatten());
+        let names = of_name.into_iter().chain(slices.into_iter().flat_map(|slices| &slices.names));
         let objects = self.objects.get(&resource);
         names.filter_map(move |name| Some((name, objects?.get(name)?)))
     }
@@ -554,6 +575,18 @@ impl NodeState {
         let object = seen.map(|raw| ServedObject::whole(resource, raw.clone()));
         ServedChange { resource, name: name.clone(), object }
     }
+}
+
+/// The last change of each object: the journal has objects as they are after all of them.
+fn last_of_each(mut changes: Vec<HeldChange>) -> Vec<HeldChange> {
+    let mut seen = BTreeSet::new();
+    changes.reverse();
+    changes.retain(|change| match change {
+        HeldChange::Put(resource, name) | HeldChange::Delete(resource, name) => seen.insert((*resource, name.clone())),
+        HeldChange::Listed(_) => true,
+    });
+    changes.reverse();
+    changes
 }
 
 /// What a scheme reads of a Service. One that cannot be read has its annotations only.

@@ -45,7 +45,7 @@ impl TestedNode {
     }
 
     pub(super) fn take(&mut self, event: UpstreamEvent) {
-        let changes = self.state.apply(event).served;
+        let changes = self.state.apply(vec![event]).served;
         self.serve(changes);
     }
 
@@ -273,14 +273,26 @@ fn a15_t4_l4_clients_see_nothing_before_everything_was_listed() {
         list(Resource::Node, &[node(OWN, &[("region", "1")])]),
         list(Resource::Namespace, &[]),
     ] {
-        assert!(state.apply(event).served.is_empty());
+        assert!(state.apply(vec![event]).served.is_empty());
     }
     assert_eq!(state.awaited().collect::<Vec<_>>(), [Resource::Service]);
-    let changes = state.apply(list(Resource::Service, &[service("web", REGION)]));
+    let changes = state.apply(vec![list(Resource::Service, &[service("web", REGION)])]);
     let mut seen: Vec<_> = changes.served.iter().map(|c| (c.resource, c.name.name.to_string())).collect();
     seen.sort();
     let want = [(Resource::Service, "web"), (Resource::Node, OWN), (Resource::EndpointSlice, "web-1")];
     assert_eq!(seen, want.map(|(resource, name)| (resource, name.to_owned())));
+}
+
+/// A Service whose key all of its endpoints choose is decided about once, and the journal has each object once.
+#[test]
+fn events_that_arrive_together_are_decided_about_once() {
+    let mut tested = regions();
+    let of = |i: usize| slice("web-1", "web", &[(&format!("10.0.0.{i}"), OWN)]);
+    let events = |count: usize| (1..=count).map(|i| UpstreamEvent::Apply(read(&of(i)))).collect::<Vec<_>>();
+    let one = tested.state.apply(events(1));
+    let many = tested.state.apply(events(100));
+    assert_eq!((one.held.len(), one.served.len()), (many.held.len(), many.served.len()));
+    assert_eq!(many.held.len(), 1);
 }
 
 #[test]

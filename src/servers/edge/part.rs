@@ -90,8 +90,7 @@ pub async fn part(
     let synced = cache.clone();
     readiness.add("cache", move || synced.synced());
     for resource in NodeState::watched(scheme) {
-        let sink =
-            UpstreamSink { cache: cache.clone(), resource, node: node.clone(), reachability: reachability.clone() };
+        let sink = UpstreamSink::new(cache.clone(), resource, node.clone(), reachability.clone());
         let watch = reflect(client.clone(), resource, sink, metrics.upstream.clone());
         tasks.spawn(async move { ended(watch.await) });
     }

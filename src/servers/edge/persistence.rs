@@ -58,7 +58,7 @@ impl Persistence {
             // A clock that was set back makes them young again: they last a day from now at most.
             let age = |at: u64| Duration::from_secs(now.saturating_sub(at));
             access.restore(permissions.iter().map(|(question, at)| (question.clone(), age(*at))).collect());
-            state.into_lists().into_iter().for_each(|list| cache.apply(list));
+            state.into_lists().into_iter().for_each(|list| cache.apply(vec![list]));
         }
         cache.set_journal(Journal::new(files.clone(), base, next, damage.is_some()));
         let permissions = Arc::new(SavedPermissions::new(permissions, cache.clone(), clock));

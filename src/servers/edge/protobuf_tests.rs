@@ -95,7 +95,7 @@ async fn watches_have_the_events_that_json_has() {
         let events = edge.watch(&path).await;
         edge.put(&service("api", &json!({})));
         edge.put(&service("api", &json!({ "b": "2", "a": "1" })));
-        edge.cache.apply(UpstreamEvent::Delete(Resource::Service, ObjectName::new("shop", "api")));
+        edge.cache.apply(vec![UpstreamEvent::Delete(Resource::Service, ObjectName::new("shop", "api"))]);
         let (events, body) = tokio::join!(events.collect::<Vec<Value>>(), to_bytes(response.into_body(), 1 << 20));
         let mut want = Vec::new();
         for event in &events {

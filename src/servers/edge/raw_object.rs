@@ -68,6 +68,11 @@ pub(super) struct ServiceFields {
 }
 
 impl RawObject {
+    /// How many endpoints it has.
+    pub(super) fn endpoint_count(&self) -> usize {
+        self.endpoints.as_ref().map_or(0, |lists| lists.endpoints.len())
+    }
+
     /// Reads an object. Objects of lists do not name their kind: it is that of the resource.
     pub(super) fn read(resource: Resource, text: &str) -> Result<Self, MalformedObject> {
         let wrong = |what: &str| MalformedObject(format!("{} {what}", resource.kind()));

@@ -276,7 +276,7 @@ fn the_same_state_is_built_again_from_its_records() {
     let mut saved = SavedState::default();
     let mut counts = Vec::new();
     for event in events {
-        let held = state.apply(event).held;
+        let held = state.apply(vec![event]).held;
         counts.push(held.len());
         for record in state.records_of(&held) {
             saved.take(record);
@@ -299,7 +299,7 @@ fn the_same_state_is_built_again_from_its_records() {
     };
     let mut again = NodeState::new(OWN.into(), EdgeScheme::SuperEdge, KeyOrder::AnyKey);
     for list in saved.into_lists() {
-        again.apply(list);
+        again.apply(vec![list]);
     }
     assert_eq!(lines(&again), lines(&state));
     assert_eq!(again.awaited().count(), 0);

@@ -103,7 +103,7 @@ impl TestedEdge {
         for resource in NodeState::watched(scheme).collect::<Vec<_>>() {
             let of_resource = objects().into_iter().filter(|object| object["kind"] == resource.kind());
             let all = of_resource.map(|object| read(resource, &object)).collect();
-            self.cache.apply(UpstreamEvent::Replace(resource, all));
+            self.cache.apply(vec![UpstreamEvent::Replace(resource, all)]);
         }
         self
     }
@@ -153,12 +153,12 @@ impl TestedEdge {
 
     pub(super) fn put(&self, object: &Value) {
         let resource = Resource::ALL.iter().find(|r| object["kind"] == r.kind()).copied().unwrap();
-        self.cache.apply(UpstreamEvent::Apply(read(resource, object)));
+        self.cache.apply(vec![UpstreamEvent::Apply(read(resource, object))]);
     }
 
     /// Deletes a cluster-scoped object.
     pub(super) fn delete(&self, resource: Resource, name: &str) {
-        self.cache.apply(UpstreamEvent::Delete(resource, ObjectName::new("", name)));
+        self.cache.apply(vec![UpstreamEvent::Delete(resource, ObjectName::new("", name))]);
     }
 
     pub(super) async fn send(&self, method: Method, path: &str, headers: &[(&str, &str)]) -> Response<Body> {
@@ -369,7 +369,7 @@ async fn while_the_api_server_is_away_clients_read_what_they_could_read() {
 #[tokio::test]
 async fn a15_l4_nothing_is_served_before_everything_was_listed() {
     let edge = TestedEdge::unlisted(EdgeScheme::SuperEdge);
-    edge.cache.apply(UpstreamEvent::Replace(Resource::Service, Vec::new()));
+    edge.cache.apply(vec![UpstreamEvent::Replace(Resource::Service, Vec::new())]);
     for path in [SERVICES, SLICES, "/readyz", "/api/v1/services?watch=true"] {
         let (code, body) = edge.get(path, &[GOOD]).await;
         assert_eq!((code, &body["reason"]), (503, &json!("ServiceUnavailable")), "{path}");

@@ -15,9 +15,7 @@ use crate::{engine::view::KeyOrder, inventory::Sink, model::Resource};
 #[derive(Debug)]
 pub struct WatchedNode {
     cache: Arc<EdgeCache>,
-    reachability: Arc<Reachability>,
-    scheme: EdgeScheme,
-    node: String,
+    sinks: Vec<(Resource, UpstreamSink)>,
 }
 
 impl WatchedNode {
@@ -26,14 +24,15 @@ impl WatchedNode {
         let state = NodeState::new(node.into(), scheme, KeyOrder::default());
         let cache = Arc::new(EdgeCache::new(state, Versions::start(0, None, None)));
         // It is never asked.
-        let api = ApiServer::at(Uri::default(), |_| std::future::pending().boxed());
-        Self { cache, reachability: Reachability::new(api), scheme, node: node.to_owned() }
+        let reachability = Reachability::new(ApiServer::at(Uri::default(), |_| std::future::pending().boxed()));
+        let sink = |resource| UpstreamSink::new(cache.clone(), resource, node.into(), reachability.clone());
+        let sinks = NodeState::watched(scheme).map(|resource| (resource, sink(resource))).collect();
+        Self { cache, sinks }
     }
 
     /// Takes the first list of every resource: each text is an object, with its kind.
-    pub fn list(&self, objects: &[(&str, &str)]) -> serde_json::Result<()> {
-        for resource in NodeState::watched(self.scheme).collect::<Vec<_>>() {
-            let mut sink = self.sink(resource);
+    pub fn list(&mut self, objects: &[(&str, &str)]) -> serde_json::Result<()> {
+        for (resource, sink) in &mut self.sinks {
             let of_resource = objects.iter().filter(|(kind, _)| *kind == resource.kind());
             let rows = of_resource.map(|(_, text)| sink.row(text, None)).collect::<serde_json::Result<Vec<_>>>()?;
             sink.replace(rows);
@@ -41,12 +40,12 @@ impl WatchedNode {
         Ok(())
     }
 
-    /// Takes an event: the object is there, or it was deleted.
-    pub fn take(&self, kind: &str, object: &str, is_deleted: bool) -> serde_json::Result<()> {
-        let Some(resource) = NodeState::watched(self.scheme).find(|resource| resource.kind() == kind) else {
+    /// Takes an event: the object is there, or it was deleted. What arrives together is decided about with
+    /// [`WatchedNode::settle`].
+    pub fn take(&mut self, kind: &str, object: &str, is_deleted: bool) -> serde_json::Result<()> {
+        let Some((_, sink)) = self.sinks.iter_mut().find(|(resource, _)| resource.kind() == kind) else {
             return Ok(());
         };
-        let mut sink = self.sink(resource);
         let row = sink.row(object, None)?;
         if is_deleted {
             sink.delete(row);
@@ -56,14 +55,16 @@ impl WatchedNode {
         Ok(())
     }
 
-    /// The number of objects of a kind that a client sees.
-    pub fn listed(&self, kind: &str) -> usize {
-        let resource = NodeState::watched(self.scheme).find(|resource| resource.kind() == kind);
-        resource.map_or(0, |resource| self.cache.list(resource, None).objects.len())
+    /// Decides about all events that were taken.
+    pub fn settle(&mut self) {
+        for (_, sink) in &mut self.sinks {
+            sink.settle();
+        }
     }
 
-    fn sink(&self, resource: Resource) -> UpstreamSink {
-        let (cache, reachability) = (self.cache.clone(), self.reachability.clone());
-        UpstreamSink { cache, resource, node: self.node.as_str().into(), reachability }
+    /// The number of objects of a kind that a client sees.
+    pub fn listed(&self, kind: &str) -> usize {
+        let of_kind = self.sinks.iter().find(|(resource, _)| resource.kind() == kind);
+        of_kind.map_or(0, |(resource, _)| self.cache.list(*resource, None).objects.len())
     }
 }

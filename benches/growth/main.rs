@@ -66,9 +66,6 @@ fn main() -> ExitCode {
 
 /// The fewest of anything that an input begins with.
 const LEAST: usize = 4;
-/// The most that it begins with.
-const MOST: usize = 4096;
-
 /// Writes inputs of n, 2n and 4n: the largest n whose last input has at most so many bytes.
 fn prepare(folder: &Path, bytes: &str, is_wanted: impl Fn(&str) -> bool) -> Result<()> {
     let most: usize = bytes.parse().context("BYTES")?;
@@ -83,8 +80,8 @@ fn prepare(folder: &Path, bytes: &str, is_wanted: impl Fn(&str) -> bool) -> Resu
             let make = |n: usize| (family.make)(&Sizes::of(family, &dimensions, n));
             let base = make(LEAST).bytes();
             let mut n = LEAST;
-            // What the input has without the dimension does not count.
-            while n < MOST && make(8 * n).bytes() <= base + most {
+            // What the input has without the dimension does not count. One that does not make it longer ends somewhere, too.
+            while n < most / 6 && make(8 * n).bytes() <= base + most {
                 n *= 2;
             }
             // The dimension is only one beside another.

@@ -28,26 +28,51 @@ pub(super) fn other_slices<I: IndexReader>(reader: &I, slice: &ListedSlice<'_>) 
     let ListedSlice { namespace, service, addresses, .. } = *slice;
     let most = reader.left().min(MAX_COMPARED);
     let mut listing = ListingSlices { left: most, ..ListingSlices::default() };
-    let mut hashes = Vec::with_capacity(ADDRESSES_AT_ONCE.min(addresses.len()));
+    let DifferentAddresses { hashes, places } = DifferentAddresses::of(
+        addresses.iter().map(|address| endpoint_hash(namespace, service, AddressKey::of(address))),
+    );
     let mut first = 0;
     // Without addresses, the question is still whether slices are known.
-    for some in addresses.chunks(ADDRESSES_AT_ONCE).chain(addresses.is_empty().then_some(&[][..])) {
-        hashes.clear();
-        hashes.extend(some.iter().map(|address| endpoint_hash(namespace, service, AddressKey::of(address))));
+    for some in hashes.chunks(ADDRESSES_AT_ONCE).chain(hashes.is_empty().then_some(&[][..])) {
         let mut turn = Turn { first, ..Turn::default() };
         while !turn.is_over {
             reader.read(|index| {
                 let slices = index.slices.known()?;
                 index.knows(slices, namespace, "no other slices of the namespace were given")?;
-                turn.take(&hashes, |hash| slices.lookup().of(hash), &mut listing, slice.name);
+                turn.take(some, |hash| slices.lookup().of(hash), &mut listing, slice.name);
                 Ok(())
             })?;
         }
         first += some.len();
     }
-    let answer = listing.sharing(slice.ports, addresses.len());
+    let mut answer = listing.sharing(slice.ports, hashes.len());
     reader.spend(most - listing.left);
+    if !answer.names.is_empty() {
+        answer.names = places.into_iter().map(|place| answer.names[place].clone()).collect();
+    }
     Ok(answer)
+}
+
+/// Addresses, each once: a slice may list one of them a thousand times.
+struct DifferentAddresses {
+    hashes: Vec<u64>,
+    /// The place among these, for each of all addresses.
+    places: Vec<usize>,
+}
+
+impl DifferentAddresses {
+    fn of(all: impl ExactSizeIterator<Item = u64>) -> Self {
+        let mut this = Self { hashes: Vec::new(), places: Vec::with_capacity(all.len()) };
+        let mut known: HashMap<u64, usize, HashSeed> = HashMap::default();
+        for hash in all {
+            let place = *known.entry(hash).or_insert(this.hashes.len());
+            if place == this.hashes.len() {
+                this.hashes.push(hash);
+            }
+            this.places.push(place);
+        }
+        this
+    }
 }
 
 /// How far the slices of some addresses were looked up.

@@ -45,7 +45,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run what continuous integration runs: lint, test, two seconds of each attack, fuzz. With the variable CI set, a missing tool is an error
+    /// Run what continuous integration runs: lint, test, two seconds of each attack, growth, fuzz. With the variable CI set, a missing tool is an error
     Ci,
     /// Format, tidiness, layers, purity of the core, one crypto provider, clippy, rustdoc, licences
     Lint,
@@ -101,6 +101,7 @@ fn run(task: Task) -> Result<bool> {
             lint::all(&mut steps);
             test::all(&mut steps, &test::Arguments::default());
             test::short_attacks(&mut steps);
+            steps.run("growth", || growth::run(&growth::Arguments::default()));
             fuzz::all(&mut steps, &fuzz::Arguments::default())?;
         }
         Task::Lint => lint::all(&mut steps),

@@ -32,23 +32,28 @@ pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut Rule
     let mut seen: Vec<Option<(usize, AddressField)>> = vec![None; ports.count];
     let mut left = MAX_PAIRS;
     for (id, same) in all.chunk_by(|a, b| a.0 == b.0).enumerate().filter(|(_, same)| same.len() > 1) {
-        let pairs: usize = same.iter().map(|(_, a)| ports.of_subset[a.field.subset].len()).sum();
+        // In one subset, each time but the first repeats the one before it, for all ports.
+        let of_subsets = same.chunk_by(|(_, a), (_, b)| a.field.subset == b.field.subset);
+        let pairs: usize = of_subsets.clone().map(|some| ports.of_subset[some[0].1.field.subset].len()).sum();
         let Some(rest) = left.checked_sub(pairs) else {
             findings.over_budget(Rule::DuplicateAddress, "there are too many addresses and ports to compare");
             return;
         };
         left = rest;
-        for (_, listed) in same {
-            let (text, field) = (listed.address.text(), &listed.field);
+        for some in of_subsets {
             let mut clash = None;
-            for port in &ports.of_subset[field.subset] {
-                let before = seen[*port].replace((id, *field));
-                clash = clash.or(before.filter(|(of, _)| *of == id));
+            for port in &ports.of_subset[some[0].1.field.subset] {
+                let before = seen[*port].replace((id, some[some.len() - 1].1.field));
+                clash = clash.or(before.filter(|(of, _)| *of == id).map(|(_, field)| field));
             }
-            if let Some((_, before)) = clash {
-                let how = if before.list == field.list { "is listed twice" } else { "is both ready and not ready" };
-                let message = format_args!("{text} {how} for one port");
-                findings.add(Rule::DuplicateAddress, listed.fault(), format_args!("{field}"), message);
+            for (_, listed) in some {
+                let (text, field) = (listed.address.text(), &listed.field);
+                if let Some(before) = clash {
+                    let how = if before.list == field.list { "is listed twice" } else { "is both ready and not ready" };
+                    let message = format_args!("{text} {how} for one port");
+                    findings.add(Rule::DuplicateAddress, listed.fault(), format_args!("{field}"), message);
+                }
+                clash = Some(*field);
             }
         }
     }

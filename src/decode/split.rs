@@ -189,7 +189,7 @@ impl<'n> Splitter<'n> {
             filled += read;
             self.ended |= failed.is_none() && filled < batch.bytes.len();
             if !self.ended && failed.is_none() && batch.bytes.len() < self.batch {
-                batch.bytes.resize((4 * batch.bytes.len()).min(self.batch), 0);
+                batch.bytes.resize((2 * batch.bytes.len()).min(self.batch), 0);
                 continue;
             }
             if let Err((at, why)) = self.advance(&batch.bytes[..filled], &mut batch.items) {

@@ -11,6 +11,7 @@ use serde_json::{Value, value::RawValue};
 use super::{
     file_path::normal,
     kustomization::Kustomizations,
+    kustomization_graph::KustomizationGraph,
     kustomize_patch::{KustomizePatch, PatchedObject},
     kustomized_labels::KustomizedLabels,
 };
@@ -40,10 +41,22 @@ pub enum CustomizedObject {
 }
 
 impl Customization {
-    /// The changes by the overlay in a folder. Everything that is looked at takes some of the room.
-    pub(super) fn of_overlay(kustomizations: &Kustomizations, root: &Path, room: &mut usize) -> Self {
-        let labels = KustomizedLabels::of_overlay(kustomizations, root, room);
-        Self { labels, patches: patches(kustomizations, root, room) }
+    /// The changes by an overlay. Everything that is looked at takes some of the room; `None` if there is not so much.
+    pub(super) fn of_overlay(
+        all: &Kustomizations,
+        graph: &KustomizationGraph<'_>,
+        root: usize,
+        room: &mut usize,
+    ) -> Option<Self> {
+        let labels = KustomizedLabels::of_overlay(graph, root, room)?;
+        Some(Self { labels, patches: patches(all, graph, root, room)? })
+    }
+
+    /// Changes of all objects of some files, of which nothing is known.
+    pub(super) fn unknown(files: &[&Path]) -> Self {
+        let unknown = Arc::new(KustomizePatch::unknown());
+        let patches = files.iter().map(|file| ((*file).to_owned(), vec![unknown.clone()])).collect();
+        Self { labels: KustomizedLabels::default(), patches }
     }
 
     /// What becomes of an object of a file.
@@ -110,44 +123,53 @@ fn patched(patches: &[Arc<KustomizePatch>], object: &RawValue, room: &mut PatchR
 }
 
 /// The patches of an overlay, by the files whose objects they may change. A kustomization patches all that it names, after
-/// the patches of its bases and components.
-fn patches(all: &Kustomizations, root: &Path, room: &mut usize) -> KustomizePatches {
+/// the patches of its bases and components. `None` if there is no room for them.
+fn patches(
+    all: &Kustomizations,
+    graph: &KustomizationGraph<'_>,
+    root: usize,
+    room: &mut usize,
+) -> Option<KustomizePatches> {
     let mut by_file = KustomizePatches::new();
-    let BasesFirst { folders, repeated } = BasesFirst::of(all, root, room);
+    let BasesFirst { folders, repeated } = BasesFirst::of(graph, root, room)?;
     for folder in folders {
-        let mut patches = patches_of_folder(all, folder, room);
-        if repeated.contains(folder) {
+        let mut patches = patches_of_folder(all, graph, folder, room)?;
+        if repeated.contains(&folder) {
             // Each time, its objects are other ones.
             patches.push(Arc::new(KustomizePatch::unknown()));
         }
         if patches.is_empty() {
             continue;
         }
-        for file in all.files(folder, room) {
-            let Some(left) = room.checked_sub(patches.len()) else { return by_file };
-            *room = left;
-            by_file.entry(file.to_owned()).or_default().extend(patches.iter().cloned());
+        for file in graph.files_of(folder, room)? {
+            // The first was counted with the file.
+            *room = room.checked_sub(patches.len() - 1)?;
+            by_file.entry(graph.file(file).to_owned()).or_default().extend(patches.iter().cloned());
         }
     }
     by_file.retain(|_, patches| patches.iter().any(|patch| patch.is_read()));
     for patches in by_file.values_mut().filter(|patches| are_too_many(patches)) {
         *patches = vec![Arc::new(KustomizePatch::unknown())];
     }
-    by_file
+    Some(by_file)
 }
 
 /// What a kustomization and its components change themselves.
-fn patches_of_folder(all: &Kustomizations, folder: &Path, room: &mut usize) -> Vec<Arc<KustomizePatch>> {
-    let mut of_folder = all.reached(folder, room, |kustomization| kustomization.components.iter().collect());
-    of_folder.reverse();
-    let bases = of_folder.iter().flat_map(|kustomization| &kustomization.resources);
-    let is_renamed = bases.flat_map(|base| all.reached(base, room, |below| below.named().collect())).any(|k| k.renames);
-    let patches = of_folder.into_iter().flat_map(|kustomization| all.patches_of(kustomization));
+fn patches_of_folder(
+    all: &Kustomizations,
+    graph: &KustomizationGraph<'_>,
+    folder: usize,
+    room: &mut usize,
+) -> Option<Vec<Arc<KustomizePatch>>> {
+    let of_folder = graph.with_components(folder, room)?;
+    let mut bases = of_folder.iter().flat_map(|folder| &graph.node(*folder).bases);
+    let is_renamed = bases.any(|base| graph.node(*base).renames);
+    let patches = of_folder.iter().rev().flat_map(|folder| all.patches_of(graph.node(*folder).kustomization));
     let found = |mut patch: KustomizePatch| {
         patch.target.is_renamed = is_renamed;
         Arc::new(patch)
     };
-    patches.map(found).collect()
+    Some(patches.map(found).collect())
 }
 
 /// Whether the patches of a file are too many to be applied to all of its objects.
@@ -157,15 +179,15 @@ fn are_too_many(patches: &[Arc<KustomizePatch>]) -> bool {
     patches.len() > PATCHES || patches.iter().map(|patch| patch.len()).sum::<usize>() > BYTES
 }
 
-/// The folders of a kustomization and of its bases, each after its own bases.
-struct BasesFirst<'k> {
-    folders: Vec<&'k Path>,
+/// A kustomization and its bases, each after its own bases.
+struct BasesFirst {
+    folders: Vec<usize>,
     /// Those that several of the others name.
-    repeated: BTreeSet<&'k Path>,
+    repeated: BTreeSet<usize>,
 }
 
-impl<'k> BasesFirst<'k> {
-    fn of(all: &'k Kustomizations, root: &'k Path, room: &mut usize) -> Self {
+impl BasesFirst {
+    fn of(graph: &KustomizationGraph<'_>, root: usize, room: &mut usize) -> Option<Self> {
         let mut this = Self { folders: Vec::new(), repeated: BTreeSet::new() };
         let (mut seen, mut open) = (BTreeSet::new(), vec![(root, false)]);
         while let Some((folder, is_done)) = open.pop() {
@@ -173,18 +195,16 @@ impl<'k> BasesFirst<'k> {
                 this.folders.push(folder);
                 continue;
             }
-            if all.get(folder).is_none() {
-                continue;
-            }
+            *room = room.checked_sub(1)?;
             if !seen.insert(folder) {
                 this.repeated.insert(folder);
                 continue;
             }
             open.push((folder, true));
-            let with_components = all.reached(folder, room, |kustomization| kustomization.components.iter().collect());
-            let bases = with_components.into_iter().flat_map(|kustomization| &kustomization.resources);
-            open.extend(bases.map(|base| (base.as_path(), false)));
+            let with_components = graph.with_components(folder, room)?;
+            let bases = with_components.into_iter().flat_map(|folder| &graph.node(folder).bases);
+            open.extend(bases.map(|base| (*base, false)));
         }
-        this
+        Some(this)
     }
 }

@@ -1,7 +1,7 @@
 //! Kustomizations: which files of their directories are patches, and thus parts of manifests, and what they change.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -134,52 +134,9 @@ impl Kustomizations {
         self.by_folder.insert(normal(folder), kustomization);
     }
 
-    /// The folders that have a kustomization.
-    pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.by_folder.keys().map(PathBuf::as_path)
-    }
-
-    /// The kustomization in a folder.
-    pub(super) fn get(&self, folder: &Path) -> Option<&Kustomization> {
-        self.by_folder.get(folder)
-    }
-
-    /// The paths that the kustomization in a folder names.
-    pub(super) fn named_by(&self, folder: &Path) -> impl Iterator<Item = &Path> {
-        self.get(folder).into_iter().flat_map(Kustomization::named).map(PathBuf::as_path)
-    }
-
-    /// The files of the kustomization in a folder, and of those that it names.
-    pub(super) fn files<'k>(&'k self, folder: &'k Path, room: &mut usize) -> BTreeSet<&'k Path> {
-        let reached = self.reached(folder, room, |kustomization| kustomization.named().collect());
-        let named = reached.into_iter().flat_map(Kustomization::named).map(PathBuf::as_path);
-        named.filter(|path| self.get(path).is_none()).collect()
-    }
-
-    /// The folder of a kustomization, and those of all that it names, itself or through others.
-    pub(super) fn folders_of<'k>(&'k self, folder: &'k Path, room: &mut usize) -> Vec<&'k Path> {
-        let reached = self.reached(folder, room, |kustomization| kustomization.named().collect());
-        let named = reached.into_iter().flat_map(Kustomization::named).map(PathBuf::as_path);
-        let all: BTreeSet<&Path> = named.filter(|path| self.get(path).is_some()).chain([folder]).collect();
-        all.into_iter().collect()
-    }
-
-    /// The kustomization in a folder, and those that lead on from it. Each takes some of the room.
-    pub(super) fn reached<'k>(
-        &'k self,
-        folder: &'k Path,
-        room: &mut usize,
-        next: impl Fn(&'k Kustomization) -> Vec<&'k PathBuf>,
-    ) -> Vec<&'k Kustomization> {
-        let (mut reached, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![folder]);
-        while let Some(folder) = open.pop() {
-            let Some(kustomization) = self.get(folder).filter(|_| seen.insert(folder)) else { continue };
-            let Some(left) = room.checked_sub(1) else { break };
-            *room = left;
-            reached.push(kustomization);
-            open.extend(next(kustomization).into_iter().map(PathBuf::as_path));
-        }
-        reached
+    /// The kustomizations with their folders, in the order of these.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Path, &Kustomization)> {
+        self.by_folder.iter().map(|(folder, kustomization)| (folder.as_path(), kustomization))
     }
 
     /// Whether a file has a Service, a Pod or a workload.
@@ -259,13 +216,6 @@ impl PatchEntry {
 
 fn is_operation(patch: &Value) -> bool {
     patch.get("op").is_some() && patch.get("path").is_some()
-}
-
-impl Kustomization {
-    /// The paths that it names: files, and folders of others.
-    pub(super) fn named(&self) -> impl Iterator<Item = &PathBuf> {
-        self.resources.iter().chain(&self.components)
-    }
 }
 
 /// Whether an object is a Service, a Pod or, by the template of its pods, a workload.

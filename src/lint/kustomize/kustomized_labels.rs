@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::{
     file_path::normal,
     kustomization::Kustomizations,
+    kustomization_graph::KustomizationGraph,
     label_entry::{LabelEntry, LabelScope, fields},
     label_text::with_labels,
 };
@@ -30,51 +31,49 @@ pub struct KustomizedLabels {
     of_file: Vec<(PathBuf, LabelsByScope)>,
 }
 
+/// What is added to the objects of each file.
+type EntriesOfFiles<'k> = BTreeMap<&'k Path, Vec<&'k LabelEntry>>;
+
 /// Labels, by what gets them at least: a map for each scope.
 type LabelsByScope = [BTreeMap<String, String>; LabelScope::ALL.len()];
 
 impl KustomizedLabels {
     /// The labels that these kustomizations add, all of them together.
     pub fn of(kustomizations: &Kustomizations) -> Self {
-        let folders: Vec<&Path> = kustomizations.folders().collect();
-        Self::of_folders(kustomizations, &folders, &mut { MOST_LABELS })
-    }
-
-    /// The labels that one kustomization adds, and those that it names. All take some of the room.
-    pub(super) fn of_overlay<'k>(kustomizations: &'k Kustomizations, root: &'k Path, room: &mut usize) -> Self {
-        let folders = kustomizations.folders_of(root, room);
-        Self::of_folders(kustomizations, &folders, room)
-    }
-
-    fn of_folders<'k>(kustomizations: &'k Kustomizations, folders: &[&'k Path], room: &mut usize) -> Self {
-        let mut all: Vec<&LabelEntry> = Vec::new();
-        let mut places_of: BTreeMap<&Path, Vec<usize>> = BTreeMap::new();
-        for folder in folders {
-            let entries = entries(kustomizations, folder, room);
-            if entries.is_empty() {
-                continue;
+        let graph = KustomizationGraph::of(kustomizations);
+        let (mut entries, mut room) = (EntriesOfFiles::new(), MOST_LABELS);
+        for folder in 0..graph.len() {
+            if add_entries(&graph, folder, &mut room, &mut entries).is_none() {
+                break;
             }
-            let places = all.len()..all.len() + entries.len();
-            for file in kustomizations.files(folder, room) {
-                let Some(left) = room.checked_sub(entries.len()) else { break };
-                *room = left;
-                places_of.entry(file).or_default().extend(places.clone());
-            }
-            all.extend(entries);
         }
+        Self::of_entries(entries)
+    }
+
+    /// The labels that one kustomization adds, and those that it names. All take some of the room; `None` if there is not so much.
+    pub(super) fn of_overlay(graph: &KustomizationGraph<'_>, root: usize, room: &mut usize) -> Option<Self> {
+        let mut entries = EntriesOfFiles::new();
+        for folder in graph.reached(root, room)? {
+            add_entries(graph, folder, room, &mut entries)?;
+        }
+        Some(Self::of_entries(entries))
+    }
+
+    /// The labels of files, in the order of the entries of each.
+    fn of_entries<'k>(entries: EntriesOfFiles<'k>) -> Self {
         let mut values = EqualValues::default();
-        for places in places_of.values() {
-            values.join(places.iter().map(|place| all[*place]));
+        for of_file in entries.values() {
+            values.join(of_file.iter().copied());
         }
-        let mut by_scope = |places: Vec<usize>| {
+        let mut by_scope = |of_file: Vec<&'k LabelEntry>| {
             let mut labels = LabelsByScope::default();
-            for LabelEntry { scope, pairs } in places.into_iter().map(|place| all[place]) {
+            for LabelEntry { scope, pairs } in of_file {
                 let pairs = pairs.iter().map(|(key, value)| (key.clone(), values.first(key, value).to_owned()));
                 labels[*scope as usize].extend(pairs);
             }
             labels
         };
-        Self { of_file: places_of.into_iter().map(|(file, places)| (file.to_owned(), by_scope(places))).collect() }
+        Self { of_file: entries.into_iter().map(|(file, of_file)| (file.to_owned(), by_scope(of_file))).collect() }
     }
 
     /// An object of the file with the labels, in the same lines; `None` if it gets none.
@@ -101,10 +100,26 @@ impl KustomizedLabels {
     }
 }
 
-/// The labels of the kustomization in a folder, and of its components, which change the same objects.
-fn entries<'k>(all: &'k Kustomizations, folder: &'k Path, room: &mut usize) -> Vec<&'k LabelEntry> {
-    let reached = all.reached(folder, room, |kustomization| kustomization.components.iter().collect());
-    reached.into_iter().flat_map(|kustomization| &kustomization.labels).collect()
+/// Adds the labels of a kustomization to those of the files that it reaches, with the labels of its components, which change the
+/// same objects. All take some of the room; `None` if there is not so much.
+fn add_entries<'k>(
+    graph: &KustomizationGraph<'k>,
+    folder: usize,
+    room: &mut usize,
+    entries: &mut EntriesOfFiles<'k>,
+) -> Option<()> {
+    let with_components = graph.with_components(folder, room)?;
+    let added = with_components.into_iter().flat_map(|folder| &graph.node(folder).kustomization.labels);
+    let added: Vec<&LabelEntry> = added.collect();
+    if added.is_empty() {
+        return Some(());
+    }
+    for file in graph.files_of(folder, room)? {
+        // The first was counted with the file.
+        *room = room.checked_sub(added.len() - 1)?;
+        entries.entry(graph.file(file)).or_default().extend(&added);
+    }
+    Some(())
 }
 
 /// Values of a label that kustomizations give to the same file, and the first of them, which stands for all.

@@ -7,6 +7,7 @@
 mod customization;
 mod file_path;
 mod kustomization;
+mod kustomization_graph;
 mod kustomize_patch;
 mod kustomized_labels;
 mod label_entry;

@@ -12,6 +12,7 @@ use super::{
     customization::{Customization, CustomizedObject, KustomizePatches, PatchRoom},
     file_path::normal,
     kustomization::Kustomizations,
+    kustomization_graph::KustomizationGraph,
     kustomize_patch::KustomizePatch,
     kustomized_labels::MOST_LABELS,
     overlay_combinations::{MAX_COMBINATIONS, combinations, count},
@@ -61,18 +62,15 @@ pub struct OverlayPlace((usize, usize));
 impl Overlays {
     /// The overlays among these kustomizations.
     pub fn of(kustomizations: &Kustomizations) -> Self {
+        let graph = KustomizationGraph::of(kustomizations);
         let mut room = MOST;
-        let named: BTreeSet<&Path> =
-            kustomizations.folders().flat_map(|folder| kustomizations.named_by(folder)).collect();
-        let roots: Vec<&Path> = kustomizations.folders().filter(|folder| !named.contains(folder)).collect();
-        let mut files_of: Vec<BTreeSet<&Path>> = Vec::new();
+        let roots = graph.roots();
+        let mut files_of: Vec<Vec<usize>> = Vec::new();
         let mut roots_of: BTreeMap<&Path, Vec<usize>> = BTreeMap::new();
         for (root, folder) in roots.iter().enumerate() {
-            let files = kustomizations.files(folder, &mut room);
-            let Some(left) = room.checked_sub(files.len()) else { return Self::default() };
-            room = left;
+            let Some(files) = graph.files_of(*folder, &mut room) else { return Self::default() };
             for file in &files {
-                roots_of.entry(file).or_default().push(root);
+                roots_of.entry(graph.file(*file)).or_default().push(root);
             }
             files_of.push(files);
         }
@@ -80,14 +78,20 @@ impl Overlays {
         let shared = roots_of.iter().filter(|(file, _)| kustomizations.has_pods(file)).map(|(_, roots)| roots);
         let mut room = MOST_LABELS;
         let mut of_root = |root: usize| {
-            let customization = Customization::of_overlay(kustomizations, roots[root], &mut room);
-            OverlayContent { root, files: &files_of[root], customization }
+            let files: Vec<&Path> = files_of[root].iter().map(|file| graph.file(*file)).collect();
+            let customization = Customization::of_overlay(kustomizations, &graph, roots[root], &mut room);
+            OverlayContent {
+                root,
+                customization: customization.unwrap_or_else(|| Customization::unknown(&files)),
+                files,
+            }
         };
         let families = families(roots.len(), shared).into_iter().filter(|roots| roots.len() > 1);
         let families = kept_apart(families.map(|roots| alike(roots.into_iter().map(&mut of_root))).collect());
         let in_families: BTreeSet<usize> = families.iter().flatten().flatten().map(|overlay| overlay.root).collect();
         let others = (0..roots.len()).filter(|root| !in_families.contains(root)).map(of_root);
         let others: Vec<OverlayContent<'_>> = others.collect();
+        let roots: Vec<&Path> = roots.into_iter().map(|root| graph.node(root).folder).collect();
         let patched_by = patched_by(&others, &roots);
         let patches = Customization { patches: common_patches(others), ..Customization::default() };
         Self { patches, patched_by, ..Self::of_families(&families, &roots, roots_of) }
@@ -233,7 +237,7 @@ fn sorted(mut places: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
 struct OverlayContent<'k> {
     /// Its number.
     root: usize,
-    files: &'k BTreeSet<&'k Path>,
+    files: Vec<&'k Path>,
     customization: Customization,
 }
 
@@ -246,12 +250,12 @@ fn common_patches(overlays: Vec<OverlayContent<'_>>) -> KustomizePatches {
     let mut common: BTreeMap<PathBuf, Vec<Arc<KustomizePatch>>> = BTreeMap::new();
     for OverlayContent { files, mut customization, .. } in overlays {
         for file in files {
-            let patches = customization.patches.remove(*file).unwrap_or_default();
+            let patches = customization.patches.remove(file).unwrap_or_default();
             let without_labels = |patches: &[Arc<KustomizePatch>]| -> Vec<Arc<KustomizePatch>> {
                 patches.iter().filter(|patch| !patch.is_labels()).cloned().collect()
             };
-            match common.get_mut(*file) {
-                None => drop(common.insert((*file).to_owned(), patches)),
+            match common.get_mut(file) {
+                None => drop(common.insert(file.to_owned(), patches)),
                 Some(known) if without_labels(known) != without_labels(&patches) => {
                     let all = without_labels(known).into_iter().chain(without_labels(&patches));
                     let mut all: Vec<KustomizePatch> = all.map(|patch| patch.to_unknown()).collect();
@@ -271,7 +275,7 @@ fn common_patches(overlays: Vec<OverlayContent<'_>>) -> KustomizePatches {
 fn patched_by(overlays: &[OverlayContent<'_>], roots: &[&Path]) -> OverlaysOfFiles {
     let mut patched_by = OverlaysOfFiles::default();
     for overlay in overlays.iter().filter(|overlay| !overlay.customization.patches.is_empty()) {
-        for file in overlay.files {
+        for file in &overlay.files {
             patched_by.entry((*file).to_owned()).or_default().push(roots[overlay.root].to_owned());
         }
     }
@@ -281,9 +285,9 @@ fn patched_by(overlays: &[OverlayContent<'_>], roots: &[&Path]) -> OverlaysOfFil
 /// Puts overlays together that are alike.
 fn alike<'k>(overlays: impl Iterator<Item = OverlayContent<'k>>) -> OverlayFamily<'k> {
     let mut all = OverlayFamily::new();
-    let mut places: BTreeMap<(&BTreeSet<&Path>, Customization), usize> = BTreeMap::new();
+    let mut places: BTreeMap<(Vec<&Path>, Customization), usize> = BTreeMap::new();
     for overlay in overlays {
-        let place = *places.entry((overlay.files, overlay.customization.clone())).or_insert(all.len());
+        let place = *places.entry((overlay.files.clone(), overlay.customization.clone())).or_insert(all.len());
         if place == all.len() {
             all.push(Vec::new());
         }

@@ -5,7 +5,7 @@ use crate::{
     http1::Answer,
     request::Request,
     site::Site,
-    upstream::{FAR, GENUINE, NEAR, NOBODY, SHOP},
+    upstream::{FAR, GENUINE, NEAR, NOBODY, REVOKED, SHOP},
 };
 
 /// One in so many requests must be refused.
@@ -114,6 +114,12 @@ pub(crate) fn strangers() -> Vec<Request> {
         Request::get("/api/v1/servicesfoo"),
         Request::get("/metrics"),
     ]
+}
+
+/// Reads with tokens that were good until they were revoked.
+pub(crate) fn revoked_reads() -> Vec<Request> {
+    let paths = [SHOP.to_owned(), format!("{SHOP}?watch=true")];
+    paths.iter().flat_map(|path| REVOKED.map(|token| Request::get(path.as_str()).with_token(token))).collect()
 }
 
 /// Whether an answer shows a stranger anything of the API server.

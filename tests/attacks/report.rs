@@ -189,7 +189,7 @@ impl Row {
         let (memory, calls) = match self.site {
             Site::Webhook | Site::Cluster | Site::Policies => (WEBHOOK_ALONE, "calls"),
             Site::Rest => (WITH_REST, "REST calls"),
-            Site::Edge | Site::Keys => (EDGE, "watches"),
+            Site::Edge | Site::Keys | Site::Restarted => (EDGE, "watches"),
         };
         let connections = measured.upstream.map_or(0, |upstream| upstream.most_connections);
         let always = [

@@ -10,10 +10,14 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use tokio::{runtime, time::timeout};
 
 use crate::{
     api_server::ApiServer,
-    attacker::Targets,
+    attacker::{Attacker, Sources, Targets},
+    genuine_request::revoked_reads,
+    http2::{HEADERS, Http2, Scheme},
+    request::Request,
     stored,
     upstream::{Changes, Upstream},
 };
@@ -36,6 +40,8 @@ pub(crate) enum Site {
     Edge,
     /// The node proxy, beside a Service with many topology keys and endpoints.
     Keys,
+    /// The node proxy, started again with permissions of tokens that were revoked meanwhile.
+    Restarted,
 }
 
 impl Site {
@@ -47,12 +53,13 @@ impl Site {
             Self::Policies => "policies",
             Self::Edge => "edge",
             Self::Keys => "keys",
+            Self::Restarted => "restarted",
         }
     }
 
     /// Whether it is a node proxy.
     pub(crate) fn is_edge(self) -> bool {
-        matches!(self, Self::Edge | Self::Keys)
+        matches!(self, Self::Edge | Self::Keys | Self::Restarted)
     }
 
     /// Whether it can answer only when it has read the objects of an API server.
@@ -124,7 +131,7 @@ impl Server {
                 fs::write(&file, stored::policies())?;
                 command.arg("--policy").arg(file);
             }
-            Site::Webhook | Site::Rest | Site::Edge | Site::Keys => {}
+            Site::Webhook | Site::Rest | Site::Edge | Site::Keys | Site::Restarted => {}
         }
         command.args(["--log", "error", "--admin-listen", &targets.admin.to_string()]);
         command.arg("--tls-cert-file").arg(certificate.0.join("tls.crt"));
@@ -132,17 +139,47 @@ impl Server {
         if let Some(address) = targets.rest {
             command.args(["--listen", &address.to_string()]);
         }
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let child = child.with_context(|| format!("starting {}", program.display()))?;
+        let child = spawn(&mut command)?;
         let mut server = Self { child, targets, upstream, start_time: Duration::ZERO };
-        let began = Instant::now();
-        while !server.is_ready() {
-            ensure!(server.is_running()?, "{} has ended", site.program());
-            ensure!(began.elapsed() < START, "{} is not ready after 30 s", site.program());
-            sleep(Duration::from_millis(20));
+        server.wait_until_ready()?;
+        if site == Site::Restarted {
+            server.revoke_and_restart(&mut command)?;
         }
         server.start_time = server.processor_time();
         Ok(server)
+    }
+
+    fn wait_until_ready(&mut self) -> Result<()> {
+        let (began, program) = (Instant::now(), self.targets.site.program());
+        while !self.is_ready() {
+            ensure!(self.is_running()?, "{program} has ended");
+            ensure!(began.elapsed() < START, "{program} is not ready after 30 s");
+            sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// Reads with tokens, revokes them, and kills and starts the server: permissions of a former run are old at once. Otherwise
+    /// it would ask again only after five minutes.
+    fn revoke_and_restart(&mut self, command: &mut Command) -> Result<()> {
+        let (reads, client) = (revoked_reads(), Attacker::new(self.targets, Sources::Others(1))?);
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async { timeout(START, read_all(&client, &reads)).await })??;
+        let (began, upstream) = (Instant::now(), self.upstream.as_ref().context("no API server")?);
+        while upstream.saved_permissions() < reads.len() {
+            ensure!(began.elapsed() < START, "the permissions are not saved after 30 s");
+            sleep(Duration::from_millis(100));
+        }
+        upstream.revoke();
+        self.end();
+        self.child = spawn(command)?;
+        self.wait_until_ready()
+    }
+
+    fn end(&mut self) {
+        // The process may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     fn is_ready(&self) -> bool {
@@ -171,10 +208,31 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The process may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.end();
     }
+}
+
+fn spawn(command: &mut Command) -> Result<Child> {
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    child.with_context(|| format!("starting {}", command.get_program().display()))
+}
+
+/// Sends reads on one connection, until the head of the answer to each says that it is allowed.
+async fn read_all(client: &Attacker, reads: &[Request]) -> Result<()> {
+    let mut http2 = Http2::open(client.http2(0).await?, Scheme::Https, &[]).await?;
+    for read in reads {
+        http2.send(read).await?;
+    }
+    let mut allowed = 0;
+    while allowed < reads.len() {
+        let frame = http2.next_frame().await?;
+        http2.taken(&frame).await?;
+        if frame.kind == HEADERS {
+            ensure!(frame.status() == 200, "a read before the attack is not allowed");
+            allowed += 1;
+        }
+    }
+    Ok(())
 }
 
 /// Whether `/readyz` says so.

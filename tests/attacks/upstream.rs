@@ -32,11 +32,17 @@ pub(crate) const DENIED: &str = "denied";
 pub(crate) const SLOW: &str = "slow";
 /// How other tokens begin that it does not know.
 pub(crate) const NOBODY: &str = "nobody";
+/// Tokens that it accepts until they are revoked. After that, their reviews take longer than the node proxy waits, or fail.
+pub(crate) const REVOKED: [&str; 3] = [LATE, FAILED, SHED];
+const LATE: &str = "late";
+const FAILED: &str = "failed";
+const SHED: &str = "shed";
 /// The token of the node proxy itself.
 const OWN: &str = "proxy";
-/// How long it takes for a busy token, and to look for a slow one.
+/// How long it takes for a busy token, to look for a slow one, and for a late one.
 const BUSY_REVIEW: Duration = Duration::from_millis(20);
 const SLOW_REVIEW: Duration = Duration::from_secs(1);
+const LATE_REVIEW: Duration = Duration::from_secs(5);
 
 /// The namespace of the genuine client.
 pub(crate) const SHOP: &str = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices";
@@ -59,6 +65,7 @@ pub(crate) struct Upstream {
     folder: PathBuf,
     pub(crate) changes: Changes,
     stop: Arc<AtomicBool>,
+    is_revoked: Arc<AtomicBool>,
 }
 
 /// When each change of the slice `moving` was made. A clone is the same list.
@@ -92,6 +99,9 @@ impl Upstream {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let folder = below.join(format!("edge-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
         fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
+        let is_revoked = Arc::<AtomicBool>::default();
+        let revoked = is_revoked.clone();
+        let permission = move |token: &str| permission(token, revoked.load(Ordering::Relaxed));
         let api = Arc::new(ApiServer::start_with(objects(keys), permission)?);
         let kubeconfig = api.kubeconfig_of(&format!("{{token: {OWN}}}"));
         fs::write(folder.join("kubeconfig"), kubeconfig).context("writing the kubeconfig")?;
@@ -108,13 +118,24 @@ impl Upstream {
                 }
             }
         })?;
-        Ok(Self { api, folder, changes, stop })
+        Ok(Self { api, folder, changes, stop, is_revoked })
     }
 
     /// The command line of the proxy as far as it depends on the API server.
     pub(crate) fn arguments(&self, command: &mut Command) {
         command.args(["edge", "--scheme", "superedge", "--node", "near", "--kubeconfig"]);
         command.arg(self.folder.join("kubeconfig")).arg("--state-file").arg(self.folder.join("edge.state"));
+    }
+
+    /// Revokes the tokens of [`REVOKED`].
+    pub(crate) fn revoke(&self) {
+        self.is_revoked.store(true, Ordering::Relaxed);
+    }
+
+    /// How many permissions the first run of the proxy has saved.
+    pub(crate) fn saved_permissions(&self) -> usize {
+        let journal = fs::read_to_string(self.folder.join("edge.state.journal.0")).unwrap_or_default();
+        journal.lines().filter(|record| record.split(' ').nth(1) == Some("access")).count()
     }
 
     /// How many access reviews it had to answer.
@@ -134,9 +155,16 @@ impl Drop for Upstream {
     }
 }
 
-fn permission(token: &str) -> Permission {
+fn permission(token: &str, is_revoked: bool) -> Permission {
     match token.split('-').next().unwrap_or_default() {
         GENUINE | CLIENT | OWN => Permission::All,
+        LATE | FAILED | SHED if !is_revoked => Permission::All,
+        LATE => {
+            thread::sleep(LATE_REVIEW);
+            Permission::Unknown
+        }
+        FAILED => Permission::Fails("500 Internal Server Error"),
+        SHED => Permission::Fails("429 Too Many Requests"),
         BUSY => {
             thread::sleep(BUSY_REVIEW);
             Permission::All

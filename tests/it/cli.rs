@@ -3,6 +3,8 @@
 mod compat;
 mod convert;
 mod defaults;
+#[cfg(feature = "shell")]
+mod edge;
 mod explain;
 mod glance;
 mod hand_written;

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU16, Ordering},
+        atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -63,11 +63,21 @@ pub(super) struct FakeApiServer {
     pub(super) is_away: AtomicBool,
     /// The code of its answers to reviews; 0: it allows and denies.
     pub(super) review_code: AtomicU16,
+    /// How long its answers to reviews take, in seconds.
+    pub(super) review_seconds: AtomicU64,
     /// Method, path and credentials of what arrived.
     requests: Mutex<Vec<(String, String, String)>>,
 }
 
 impl FakeApiServer {
+    async fn send(self: Arc<Self>, request: Request<Body>) -> anyhow::Result<Response<Body>> {
+        let seconds = self.review_seconds.load(Ordering::Relaxed);
+        if seconds > 0 && request.uri().path().ends_with("accessreviews") {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+        }
+        self.answer(&request)
+    }
+
     fn answer(&self, request: &Request<Body>) -> anyhow::Result<Response<Body>> {
         if self.is_away.load(Ordering::Relaxed) {
             anyhow::bail!("connection refused");
@@ -125,7 +135,7 @@ impl TestedEdge {
         let base: Uri = "https://192.0.2.1:6443/cluster-a/".parse().unwrap();
         let at = |base: Uri| {
             let answers = answers.clone();
-            ApiServer::at(base, move |request| std::future::ready(answers.answer(&request)).boxed())
+            ApiServer::at(base, move |request| answers.clone().send(request).boxed())
         };
         let (api, reachability) = (Arc::new(at(base.clone())), Reachability::new(at(base)));
         let cache =

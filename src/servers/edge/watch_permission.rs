@@ -133,24 +133,26 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_permission_is_renewed_or_ends_in_time() {
-        for (review_code, is_away, is_valid, want) in [
-            (0, false, true, None),
-            (403, false, true, Some(300)),
-            (401, false, true, Some(300)),
+        for (review_code, review_seconds, is_away, is_valid, want) in [
+            (0, 0, false, true, None),
+            (403, 0, false, true, Some(300)),
+            (401, 0, false, true, Some(300)),
             // It does not matter which client brought it about.
-            (429, false, true, Some(309)),
-            (500, false, true, Some(309)),
+            (429, 0, false, true, Some(309)),
+            (500, 0, false, true, Some(309)),
+            (401, 5, false, true, Some(310)),
             // The certificate has expired.
-            (0, false, false, Some(300)),
-            (0, true, true, None),
+            (0, 0, false, false, Some(300)),
+            (0, 0, true, true, None),
         ] {
             let edge = TestedEdge::new(EdgeScheme::SuperEdge);
             let mut permission = begin(&edge, is_valid).await;
             edge.api.review_code.store(review_code, Ordering::Relaxed);
+            edge.api.review_seconds.store(review_seconds, Ordering::Relaxed);
             edge.api.is_away.store(is_away, Ordering::Relaxed);
             let start = Instant::now();
             let ended = timeout(HOUR, permission.ended()).await.ok().map(|()| start.elapsed().as_secs());
-            assert_eq!(ended, want, "{review_code} {is_away} {is_valid}");
+            assert_eq!(ended, want, "{review_code} {review_seconds} {is_away} {is_valid}");
             assert_eq!(permission.is_ended(), want.is_some());
         }
     }

@@ -13,7 +13,7 @@ use tokio::{io::AsyncWriteExt, time::timeout};
 
 use crate::{
     attacker::{Attacker, until_closed},
-    genuine_request::{shows_objects, strangers},
+    genuine_request::{revoked_reads, shows_objects, strangers},
     http1::{self, Answer},
     http2::{DATA, HEADERS, Http2, Scheme},
     request::Request,
@@ -176,6 +176,13 @@ pub(super) fn many_names(attacker: &Attacker) {
         let token = if number % 2 == 0 { DENIED } else { BUSY };
         Request::get(format!("/api/v1/namespaces/shop/services/web-{number}")).with_token(token)
     });
+}
+
+/// Reads that were allowed before the tokens were revoked. Such a permission counts only while the API server is away. Here it
+/// answers probes, and reviews of other tokens.
+pub(super) fn slow_own_review(attacker: &Attacker) {
+    let reads = Arc::new(revoked_reads());
+    flood(attacker, move |number| reads[usize::try_from(number).unwrap_or(0) % reads.len()].clone());
 }
 
 pub(super) fn proxied(attacker: &Attacker) {

@@ -27,6 +27,7 @@ const CLUSTER: &[Site] = &[Site::Cluster];
 const POLICIES: &[Site] = &[Site::Policies];
 const KEYS: &[Site] = &[Site::Keys];
 const EDGE: &[Site] = &[Site::Edge];
+const RESTARTED: &[Site] = &[Site::Restarted];
 const BOTH: &[Site] = &[Site::Webhook, Site::Edge];
 
 /// All attacks.
@@ -254,6 +255,12 @@ pub(crate) const ALL: &[Attack] = &[
         about: "known tokens, one of which may read nothing, ask for another Service each time, as fast as possible",
         sites: EDGE,
         start: edge::many_names,
+    },
+    Attack {
+        name: "slow-own-review",
+        about: "lists and watches over HTTP/2 with revoked tokens whose reviews take 5 s or fail, as fast as possible",
+        sites: RESTARTED,
+        start: edge::slow_own_review,
     },
     Attack {
         name: "proxied",

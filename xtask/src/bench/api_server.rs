@@ -59,6 +59,8 @@ pub(super) enum Permission {
     Nothing,
     /// The caller is unknown.
     Unknown,
+    /// Whatever the caller sends, the answer is this error.
+    Fails(&'static str),
 }
 
 /// What the server had to do.
@@ -96,7 +98,7 @@ struct Served {
     watches: Watches,
     load: Arc<ApiServerLoad>,
     /// What the caller with this bearer token may do. It is empty where there is none.
-    permission: fn(&str) -> Permission,
+    permission: Box<dyn Fn(&str) -> Permission + Send + Sync>,
 }
 
 /// The open watches, each with the plural of its resource.
@@ -117,12 +119,16 @@ impl ApiServer {
     }
 
     /// Serves these objects to callers who have the permission.
-    pub(super) fn start_with(listed: ListedObjects, permission: fn(&str) -> Permission) -> Result<Self> {
+    pub(super) fn start_with(
+        listed: ListedObjects,
+        permission: impl Fn(&str) -> Permission + Send + Sync + 'static,
+    ) -> Result<Self> {
         let count = |plural: &str| listed.objects.get(plural).map_or(0, Vec::len);
         let objects = RESOURCES.iter().map(|r| format!("{} {}", count(r.plural), r.plural)).collect::<Vec<_>>();
         let listener = TcpListener::bind("127.0.0.1:0").context("no free port")?;
         let address = listener.local_addr()?;
         let (watches, load) = (Watches::default(), Arc::<ApiServerLoad>::default());
+        let permission = Box::new(permission);
         let served = Arc::new(Served { listed, watches: watches.clone(), load: load.clone(), permission });
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -274,6 +280,7 @@ fn serve(mut stream: TcpStream, served: &Served) -> std::io::Result<()> {
         let first = number("continue").unwrap_or(0);
         let (status, body) = match permission {
             Permission::Unknown => ("401 Unauthorized", UNAUTHORIZED.to_vec()),
+            Permission::Fails(status) => (status, b"{}".to_vec()),
             Permission::All if is_review => ("201 Created", ALLOWED.to_vec()),
             Permission::Nothing if is_review => ("201 Created", DENIED.to_vec()),
             Permission::Nothing => ("403 Forbidden", FORBIDDEN.to_vec()),

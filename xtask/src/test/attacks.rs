@@ -19,8 +19,8 @@ pub(super) struct AttackArguments {
     #[arg(long, value_name = "NAMES")]
     only: Option<String>,
     /// Only attacks on these sites, separated by commas: `webhook`, `rest` (the webhook beside the REST API), `cluster` (the
-    /// webhook with a copy of a cluster), `policies` (the webhook with many ranges), `edge` (the node proxy) and `keys` (the
-    /// node proxy beside a Service with many topology keys)
+    /// webhook with a copy of a cluster), `policies` (the webhook with many ranges), `edge` (the node proxy), `keys` (the
+    /// node proxy beside a Service with many topology keys) and `restarted` (the node proxy with permissions of a former run)
     #[arg(long, value_name = "SITES")]
     site: Option<String>,
     /// Attack from the genuine client's own address: then only recovery, memory and refusals are judged
@@ -57,15 +57,15 @@ impl Default for AttackArguments {
 
 /// The attacks on the node proxy in the short form: those of its own, and those that meet it at other places than the
 /// webhook. What the listeners share is attacked there.
-const SHORT_EDGE: &str = "unread,protobuf,watches,tokens,many-names,proxied,tricks,upgrades,heads-over-http2,slow-heads,\
-                          dripped-bodies,dripped-streams,label-selectors,topology-keys";
+const SHORT_EDGE: &str = "unread,protobuf,watches,tokens,many-names,slow-own-review,proxied,tricks,upgrades,heads-over-http2,\
+                          slow-heads,dripped-bodies,dripped-streams,label-selectors,topology-keys";
 
 impl AttackArguments {
     /// Two seconds for each attack, on a machine that other programs use as well: those on `roster serve`, and those on the
     /// node proxy.
     pub(super) fn short() -> [Self; 2] {
         let on = |sites: &str| Self { seconds: 2.0, shared: true, site: Some(sites.to_owned()), ..Self::default() };
-        [on("webhook,rest,cluster,policies"), Self { only: Some(SHORT_EDGE.to_owned()), ..on("edge,keys") }]
+        [on("webhook,rest,cluster,policies"), Self { only: Some(SHORT_EDGE.to_owned()), ..on("edge,keys,restarted") }]
     }
 }
 

@@ -157,6 +157,10 @@ impl<K: Copy + Ord, Q: Queue> Turns<K, Q> {
             Sender { queue: Q::default(), begins: self.now, since }
         });
         let result = change(&mut sender.queue);
+        // A sender is behind only if it holds too much for a turn. It gets no credit for that: otherwise senders that wait for
+        // less would give up before it.
+        let cost = u128::from(sender.queue.first().cost);
+        sender.begins = sender.begins.max(self.now.saturating_sub(cost * UNITS));
         self.insert(key, sender);
         result
     }
@@ -270,6 +274,20 @@ mod tests {
         }
         assert_eq!(all.first().held, 1);
         assert_eq!(order(&mut all), "cbaa");
+    }
+
+    /// A sender that gets no turn for a while, because of what it holds, does not gain on others.
+    #[test]
+    fn who_holds_the_most_and_waits_for_the_most_gives_up() {
+        let mut all = turns(&[('a', 1); 10]);
+        all.change('a', |queue| queue.held = 4);
+        for _ in 0..40 {
+            add(&mut all, 'b', 1);
+            assert_eq!(all.take_first(), Some('b'));
+        }
+        add(&mut all, 'a', 1);
+        add(&mut all, 'c', 1);
+        assert_eq!(all.give_up(), Some('a'));
     }
 
     /// Senders that are new each time, as those of a hostile client with many addresses, delay a large item by no more than

@@ -158,20 +158,20 @@ impl AccessReviews {
             // Who may not even ask about itself may not read.
             ReviewAnswer::Denied | ReviewAnswer::Forbidden => {
                 self.refuse(&question).await;
-                place.refused();
+                place.give_back_later();
                 Err(denied(&question))
             }
             ReviewAnswer::Unauthenticated => {
                 self.refuse_caller(question.caller).await;
-                place.refused();
+                place.give_back_later();
                 Err(unauthorized("the API server does not accept the token"))
             }
             ReviewAnswer::Refused(error) => {
-                place.refused();
+                place.give_back_later();
                 Err(error)
             }
             ReviewAnswer::Unanswered(error) => {
-                drop(place);
+                place.give_back_later();
                 self.without_answer(&question, error).await
             }
         }

@@ -23,8 +23,9 @@ const OF_STRANGERS: usize = 4;
 /// How many of known callers wait, and how many of each kind with new tokens.
 const KNOWN_WAITING: usize = 1024;
 const WAITING: usize = 256;
-/// How long a place stays taken after a refusal. It limits them to 80 in a second of strangers.
-const REFUSED: Duration = Duration::from_millis(50);
+/// How long a place stays taken after a review without a permission. It limits them to 80 in a second of strangers, and to 160 of
+/// known callers, also where an API server says that it has too much to do.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Who asks for a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,10 +95,10 @@ impl ReviewPlaces {
 }
 
 impl ReviewPlace {
-    /// Gives the place back a moment after a refusal.
-    pub(super) fn refused(self) {
+    /// Gives the place back a moment after a refusal or a failure.
+    pub(super) fn give_back_later(self) {
         tokio::spawn(async move {
-            sleep(REFUSED).await;
+            sleep(PAUSE).await;
             drop(self.0);
         });
     }
@@ -188,10 +189,10 @@ mod tests {
     async fn a_refusal_keeps_its_place_for_a_moment() {
         let (places, stranger) = (ReviewPlaces::new(&Health::default()), exchange(1));
         for number in 0..OF_STRANGERS {
-            places.take(&stranger, Reviewed::Stranger, caller(number)).await.unwrap().refused();
+            places.take(&stranger, Reviewed::Stranger, caller(number)).await.unwrap().give_back_later();
         }
         assert!(places.take(&stranger, Reviewed::Stranger, caller(99)).now_or_never().is_none());
-        advance(REFUSED * 2).await;
+        advance(PAUSE * 2).await;
         assert!(places.take(&stranger, Reviewed::Stranger, caller(99)).await.is_some());
     }
 }

@@ -1,5 +1,8 @@
 //! Files for the command line. A body is several files, each after a line `#### PATH`.
 
+mod alike;
+mod cases;
+
 use serde_json::{Value, json};
 
 use crate::{
@@ -7,8 +10,10 @@ use crate::{
         NAMESPACE, container_ports, entries_and, list, meta, node, pod, policy, range, service, slice, slice_endpoints,
     },
     plans::{cluster_objects, yaml},
-    sizes::{Family, Input, Sizes},
+    sizes::{Family, Input, Sizes, pairs},
 };
+use alike::{MISTYPED, ONE_STRING, REPEATED, lint_mistyped, lint_repeated, lint_string, repeated_files};
+use cases::{CASES, OF_CASES, test_files};
 
 const LINTED: &[(&str, usize)] = &[
     ("documents", 0),
@@ -72,7 +77,44 @@ pub(crate) const FAMILIES: &[Family] = &[
         make: |s| of_cluster(s, "view -A --all-nodes -f DIR"),
     },
     Family { name: "review files", base: CLUSTER, without: &[], make: |s| of_cluster(s, "review DIR") },
+    Family {
+        name: "lint mistyped files",
+        base: MISTYPED,
+        without: pairs! {
+            "mistyped selectors": "mistyped targets of autoscalers", "alike keys of a workload", "mistyped keys of a selector",
+                "ports of a workload", "mistyped target ports";
+            "mistyped targets of autoscalers": "alike keys of a workload", "mistyped keys of a selector", "ports of a workload",
+                "mistyped target ports";
+            "long workloads": "alike keys of a workload", "ports of a workload", "mistyped target ports";
+            "alike keys of a workload": "ports of a workload", "mistyped target ports";
+            "mistyped keys of a selector": "ports of a workload", "mistyped target ports";
+            "mistyped fields": "long workloads", "mistyped selectors", "mistyped targets of autoscalers", "alike keys of a workload",
+                "mistyped keys of a selector", "ports of a workload", "mistyped target ports";
+        },
+        make: lint_mistyped,
+    },
+    Family {
+        name: "lint one string",
+        base: ONE_STRING,
+        without: pairs! {
+            "$(": "{{", "}}", "quotes", "lines";
+            "quotes": "${", "lines";
+            "lines": "}}";
+        },
+        make: lint_string,
+    },
+    Family { name: "lint repeated files", base: REPEATED, without: &[], make: lint_repeated },
+    Family {
+        name: "plan repeated files",
+        base: REPEATED_OBJECTS,
+        without: &[],
+        make: |s| repeated_files(s, "plan -A -f DIR"),
+    },
+    Family { name: "test files", base: CASES, without: OF_CASES, make: test_files },
 ];
+
+/// The objects of a cluster that files repeat.
+const REPEATED_OBJECTS: &[(&str, usize)] = &[("equal Services", 1), ("equal pods", 1), ("equal slices", 0)];
 
 /// Files, each with its path.
 fn files(files: &[(String, String)]) -> String {

@@ -55,6 +55,16 @@ pub(crate) fn other_ports(n: usize) -> Vec<Value> {
     list(n, |i| json!({ "name": format!("q{i}"), "port": 1 + i % 65535, "protocol": "UDP" }))
 }
 
+/// The ports of Endpoints or of a slice: as many lists as there are numbers have the same names, and other numbers.
+pub(crate) fn ports_of_list(n: usize, list_number: usize) -> Vec<Value> {
+    list(n, |i| json!({ "name": format!("p{i}"), "port": number_in_list(n, list_number, i), "protocol": "TCP" }))
+}
+
+/// The number of a port in one of such lists.
+pub(crate) fn number_in_list(n: usize, list_number: usize, i: usize) -> usize {
+    1 + (list_number * n + i) % 65535
+}
+
 /// Ports of containers.
 pub(crate) fn container_ports(n: usize) -> Vec<Value> {
     list(n, |i| json!({ "name": format!("p{i}"), "containerPort": 1 + i % 65535, "protocol": "TCP" }))
@@ -67,6 +77,13 @@ pub(crate) fn service(name: &str, ports: usize) -> Value {
         "spec": { "type": "ClusterIP", "clusterIP": "10.96.0.10", "clusterIPs": ["10.96.0.10"], "ipFamilies": ["IPv4"],
             "selector": { "app": "web" }, "ports": service_ports(ports) },
     })
+}
+
+/// Adds conditions to a selector that no pod has.
+pub(crate) fn add_conditions(service: &mut Value, n: usize) {
+    for i in 0..n {
+        service["spec"]["selector"][format!("example.com/none-{i:06}")] = format!("value-{i}").into();
+    }
 }
 
 /// A pod that serves.
@@ -117,6 +134,19 @@ pub(crate) fn endpoint_addresses(n: usize, first: usize) -> Vec<Value> {
         json!({ "ip": address(i), "nodeName": format!("node-{}", i % 7),
             "targetRef": { "kind": "Pod", "namespace": NAMESPACE, "name": format!("web-{i}") } })
     })
+}
+
+/// Lets all refer to pods of one uid, which have other names.
+pub(crate) fn of_one_uid(mut all: Vec<Value>) -> Vec<Value> {
+    for one in &mut all {
+        one["targetRef"]["uid"] = "one".into();
+    }
+    all
+}
+
+/// A name of hundreds of bytes that differs from the others at its end.
+pub(crate) fn long_name(i: usize) -> String {
+    format!("{}{i:06}", "a".repeat(240))
 }
 
 /// Endpoints of the Service `web`.

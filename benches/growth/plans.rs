@@ -1,14 +1,20 @@
 //! Plans, explanations and comparisons of a Service, and plans of whole clusters.
 
+mod repeats;
+mod unlike;
+
 use serde_json::{Value, json};
 
 use crate::{
     objects::{
-        NAMESPACE, endpoint_addresses, endpoint_ports, endpoints, entries_and, list, meta, node, pod, service, slice,
-        slice_endpoints,
+        NAMESPACE, endpoint_addresses, endpoint_ports, endpoints, entries_and, list, meta, node, of_one_uid, pod,
+        ports_of_list, service, slice, slice_endpoints,
     },
-    sizes::{Family, Input, Sizes},
+    sizes::{Family, Input, Sizes, pairs},
 };
+use repeats::{EQUAL, REPEATS, TYPED, typed_json, typed_yaml};
+pub(crate) use repeats::{deployment, repeats};
+use unlike::{UNLIKE, unlike};
 
 /// The dimensions of the state of a Service.
 const STATE: &[(&str, usize)] = &[
@@ -53,31 +59,60 @@ pub(crate) const FAMILIES: &[Family] = &[
             ("existing slices", 0),
             ("endpoints of a slice", 1),
             ("ports of a slice", 1),
+            ("addresses of one uid", 0),
+            ("subsets of one address", 0),
         ],
-        without: &[],
+        without: pairs! {
+            "addresses of one uid": "labels", "existing slices", "endpoints of a slice", "ports of a slice";
+            "subsets of one address": "labels", "endpoints of a slice";
+        },
         make: mirrored,
     },
+    Family { name: "plan of unlike pods", base: UNLIKE, without: OF_UNLIKE, make: |s| unlike(s, "/v1/plan") },
+    Family { name: "explain unlike pods", base: UNLIKE, without: OF_UNLIKE, make: |s| unlike(s, "/v1/explain") },
     Family {
-        name: "plan a cluster in JSON",
-        base: CLUSTER,
-        without: &[],
-        make: |s| cluster(s, "json", |all| json!({ "apiVersion": "v1", "kind": "List", "items": all }).to_string()),
+        name: "compare unlike pods",
+        base: UNLIKE,
+        without: OF_UNLIKE,
+        make: |s| unlike(s, "/v1/compare?against=1.22"),
     },
+    Family { name: "plan a cluster in JSON", base: CLUSTER, without: &[], make: |s| in_json(&cluster_objects(s)) },
+    Family { name: "plan a cluster in NDJSON", base: CLUSTER, without: &[], make: |s| in_ndjson(&cluster_objects(s)) },
+    Family { name: "plan a cluster in YAML", base: CLUSTER, without: &[], make: |s| in_yaml(&cluster_objects(s)) },
     Family {
-        name: "plan a cluster in NDJSON",
-        base: CLUSTER,
-        without: &[],
-        make: |s| {
-            cluster(s, "ndjson", |all| all.iter().fold(String::new(), |text, one| text + &one.to_string() + "\r\n"))
+        name: "plan a cluster that repeats objects in JSON",
+        base: REPEATS,
+        without: pairs! {
+            "equal Services": "endpoints of one uid", "addresses of one uid";
+            "equal pods": "equal slices", "equal Endpoints", "addresses of one uid";
+            "equal slices": "equal workloads", "conditions", "addresses of one uid";
+            "equal Endpoints": "equal workloads", "pods", "conditions", "endpoints of one uid";
+            "equal workloads": "conditions", "endpoints of one uid", "addresses of one uid";
+            "conditions": "endpoints of one uid", "addresses of one uid";
         },
+        make: |s| in_json(&repeats(s)),
     },
     Family {
-        name: "plan a cluster in YAML",
-        base: CLUSTER,
+        name: "plan a cluster that repeats objects in NDJSON",
+        base: EQUAL,
         without: &[],
-        make: |s| cluster(s, "yaml", |all| all.iter().fold(String::new(), |text, one| text + "---\n" + &yaml(one, 0))),
+        make: |s| in_ndjson(&repeats(s)),
     },
+    Family {
+        name: "plan a cluster that repeats objects in YAML",
+        base: EQUAL,
+        without: &[],
+        make: |s| in_yaml(&repeats(s)),
+    },
+    Family { name: "read lists of a long type in JSON", base: TYPED, without: &[], make: typed_json },
+    Family { name: "read lists of a long type in YAML", base: TYPED, without: &[], make: typed_yaml },
 ];
+
+/// What says nothing of unlike pods.
+const OF_UNLIKE: &[(&str, &str)] = pairs! {
+    "conditions": "ports of a list", "pods of one uid", "slices of other ports", "endpoints of one uid", "addresses of one uid";
+    "addresses of one uid": "port lists", "ports of a list", "slices of other ports";
+};
 
 /// The dimensions of a cluster.
 const CLUSTER: &[(&str, usize)] = &[
@@ -159,6 +194,18 @@ fn mirrored(s: &Sizes) -> Input {
         addresses.extend(list(s.get("equal addresses"), |_| one.clone()));
         json!({ "addresses": addresses, "ports": endpoint_ports(s.get("ports")) })
     }));
+    let one = endpoint_addresses(1, 1_000_000);
+    let mut further = list(
+        s.get("subsets of one address"),
+        |i| json!({ "addresses": one, "ports": ports_of_list(s.get("ports"), i + 1) }),
+    );
+    if s.get("addresses of one uid") > 0 {
+        let all = of_one_uid(endpoint_addresses(s.get("addresses of one uid"), 2_000_000));
+        further.push(json!({ "addresses": all, "ports": endpoint_ports(1) }));
+    }
+    if let Some(subsets) = of_cluster["subsets"].as_array_mut() {
+        subsets.append(&mut further);
+    }
     of_cluster["metadata"]["labels"] = entries_and(s.get("labels"), "m", &[]);
     let each = s.get("endpoints of a slice");
     let slices = list(s.get("existing slices"), |i| {
@@ -216,8 +263,20 @@ pub(crate) fn cluster_objects(s: &Sizes) -> Vec<Value> {
     all
 }
 
-fn cluster(s: &Sizes, format: &str, write: fn(&[Value]) -> String) -> Input {
-    Input { way: format!("post/{format} /v1/cluster"), body: write(&cluster_objects(s)), ..Input::default() }
+fn in_json(all: &[Value]) -> Input {
+    cluster("json", json!({ "apiVersion": "v1", "kind": "List", "items": all }).to_string())
+}
+
+fn in_ndjson(all: &[Value]) -> Input {
+    cluster("ndjson", all.iter().fold(String::new(), |text, one| text + &one.to_string() + "\r\n"))
+}
+
+fn in_yaml(all: &[Value]) -> Input {
+    cluster("yaml", all.iter().fold(String::new(), |text, one| text + "---\n" + &yaml(one, 0)))
+}
+
+fn cluster(format: &str, body: String) -> Input {
+    Input { way: format!("post/{format} /v1/cluster"), body, ..Input::default() }
 }
 
 /// A value as YAML in block style.

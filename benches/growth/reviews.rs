@@ -1,14 +1,17 @@
 //! Reviews of each kind by the webhook, with every rule.
 
+mod long_names;
+
 use serde_json::{Value, json};
 
 use crate::{
     objects::{
         NAMESPACE, address, endpoint_addresses, endpoint_ports, endpoints, entries_and, list, node, other_ports, pod,
-        policy, range, service, service_ports, slice, slice_endpoints, text,
+        policy, ports_of_list, range, service, service_ports, slice, slice_endpoints, text,
     },
-    sizes::{Family, Input, Sizes},
+    sizes::{Family, Input, Sizes, pairs},
 };
+use long_names::{LONG, long_names};
 
 pub(crate) const FAMILIES: &[Family] = &[
     Family {
@@ -33,8 +36,12 @@ pub(crate) const FAMILIES: &[Family] = &[
             ("denied ranges", 0),
             ("groups", 0),
             ("exempt groups", 0),
+            ("stored port lists", 0),
         ],
-        without: &[],
+        without: pairs! {
+            "stored port lists": "hints", "labels", "annotations", "equal ports", "stored slices", "stored endpoints",
+                "stored pods", "stored nodes", "policies", "allowed ranges", "denied ranges", "groups", "exempt groups";
+        },
         make: slice_review,
     },
     Family {
@@ -56,8 +63,11 @@ pub(crate) const FAMILIES: &[Family] = &[
             ("allowed ranges", 0),
             ("denied ranges", 0),
             ("policies", 1),
+            ("subsets of one address", 0),
         ],
-        without: &[],
+        without: pairs! {
+            "subsets of one address": "not ready addresses", "labels", "allowed ranges", "denied ranges", "policies";
+        },
         make: endpoints_review,
     },
     Family {
@@ -75,8 +85,13 @@ pub(crate) const FAMILIES: &[Family] = &[
             ("old subsets", 1),
             ("old addresses", 1),
             ("old ports", 1),
+            ("subsets of one address", 0),
+            ("old subsets of one address", 0),
         ],
-        without: &[],
+        without: pairs! {
+            "subsets of one address": "subsets", "addresses", "old addresses", "old ports";
+            "old subsets of one address": "subsets", "addresses", "ports", "old subsets", "old addresses";
+        },
         make: endpoints_update,
     },
     Family {
@@ -117,6 +132,15 @@ pub(crate) const FAMILIES: &[Family] = &[
         without: &[],
         make: many_policies,
     },
+    Family {
+        name: "policies of long names",
+        base: LONG,
+        without: pairs! {
+            "names": "groups", "exempt groups", "exempt wildcards", "prefixes";
+            "wildcards": "groups", "exempt groups", "exempt wildcards", "prefixes";
+        },
+        make: long_names,
+    },
 ];
 
 /// The most entries of a list in a policy.
@@ -139,9 +163,13 @@ fn warning_policies(s: &Sizes) -> Vec<Value> {
 
 /// An `AdmissionReview`.
 fn review(object: &Value, old: Option<&Value>, groups: usize) -> String {
+    review_by(object, old, list(groups, |i| format!("group-{i}").into()))
+}
+
+/// An `AdmissionReview` for a user of these groups.
+fn review_by(object: &Value, old: Option<&Value>, groups: Vec<Value>) -> String {
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let groups = list(groups, |i| format!("group-{i}").into());
     json!({
         "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
         "request": {
@@ -188,6 +216,16 @@ fn slice_review(s: &Sizes) -> Input {
         stored["ports"] = other_ports(1).into();
         stored
     }));
+    // The same, each with other ports.
+    stored.extend(list(s.get("stored port lists"), |i| {
+        let mut stored = slice(&format!("ports-{i}"), slice_endpoints(1, 0), 0);
+        stored["ports"] = list(
+            s.get("stored ports"),
+            |k| json!({ "name": format!("r{i}-{k}"), "port": 1 + k % 65535, "protocol": "TCP" }),
+        )
+        .into();
+        stored
+    }));
     stored.extend(list(s.get("stored pods"), |i| pod(i, 1)));
     stored.extend(list(s.get("stored nodes"), node));
     Input {
@@ -232,8 +270,17 @@ fn endpoints_of(subsets: usize, addresses: usize, not_ready: usize, ports: usize
     }))
 }
 
+/// Adds subsets that repeat one address, each with a list of ports of its own.
+fn repeat_address(object: &mut Value, subsets: usize, ports: usize) {
+    let one = endpoint_addresses(1, 1_000_000);
+    if let Some(all) = object["subsets"].as_array_mut() {
+        all.extend(list(subsets, |i| json!({ "addresses": one, "ports": ports_of_list(ports, i + 1) })));
+    }
+}
+
 fn endpoints_review(s: &Sizes) -> Input {
     let mut object = endpoints_of(s.get("subsets"), s.get("addresses"), s.get("not ready addresses"), s.get("ports"));
+    repeat_address(&mut object, s.get("subsets of one address"), s.get("ports"));
     if let Some(addresses) = object["subsets"][0]["addresses"].as_array_mut() {
         let one = addresses[0].clone();
         addresses.extend(list(s.get("equal addresses"), |_| one.clone()));
@@ -260,8 +307,10 @@ fn endpoints_mutation(s: &Sizes) -> Input {
 }
 
 fn endpoints_update(s: &Sizes) -> Input {
-    let new = endpoints_of(s.get("subsets"), s.get("addresses"), 0, s.get("ports"));
-    let old = endpoints_of(s.get("old subsets"), s.get("old addresses"), 0, s.get("old ports"));
+    let mut new = endpoints_of(s.get("subsets"), s.get("addresses"), 0, s.get("ports"));
+    repeat_address(&mut new, s.get("subsets of one address"), s.get("ports"));
+    let mut old = endpoints_of(s.get("old subsets"), s.get("old addresses"), 0, s.get("old ports"));
+    repeat_address(&mut old, s.get("old subsets of one address"), s.get("old ports"));
     let mut by_hand = service("web", 1);
     by_hand["spec"]["selector"] = Value::Null;
     Input {

@@ -34,6 +34,12 @@ pub(crate) struct Family {
     pub make: fn(&Sizes) -> Input,
 }
 
+/// Pairs of dimensions: one, and each of several others.
+macro_rules! pairs {
+    ($($one:literal: $($other:literal),+;)*) => { &[$($(($one, $other)),+),*] };
+}
+pub(crate) use pairs;
+
 /// What a case does, and with what.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Input {

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use crate::{
     objects::{
-        endpoint_addresses, endpoint_ports, endpoints, entries_and, list, meta, node, pod, policy, range, service,
-        slice, slice_endpoints,
+        endpoint_addresses, endpoint_ports, endpoints, entries_and, list, meta, node, of_one_uid, pod, policy,
+        ports_of_list, range, service, slice, slice_endpoints,
     },
     plans::yaml,
-    sizes::{Family, Input, Sizes},
+    sizes::{Family, Input, Sizes, pairs},
 };
 
 pub(crate) const FAMILIES: &[Family] = &[
@@ -69,8 +69,13 @@ pub(crate) const FAMILIES: &[Family] = &[
             ("annotations", 0),
             ("unknown fields", 0),
             ("equal endpoints", 0),
+            ("endpoints of one uid", 0),
+            ("slices of one address", 0),
         ],
-        without: &[],
+        without: pairs! {
+            "endpoints of one uid": "Services", "labels", "annotations", "unknown fields", "slices of one address";
+            "slices of one address": "Services", "labels", "annotations", "unknown fields", "equal endpoints";
+        },
         make: |s| converted_slices(s, "Endpoints"),
     },
     Family {
@@ -98,8 +103,13 @@ pub(crate) const FAMILIES: &[Family] = &[
             ("annotations", 0),
             ("unknown fields", 0),
             ("equal addresses", 0),
+            ("addresses of one uid", 0),
+            ("subsets of one address", 0),
         ],
-        without: &[],
+        without: pairs! {
+            "addresses of one uid": "ports", "labels", "annotations", "unknown fields", "subsets of one address";
+            "subsets of one address": "objects", "labels", "annotations", "unknown fields", "equal addresses";
+        },
         make: converted_endpoints,
     },
     Family {
@@ -129,8 +139,12 @@ pub(crate) const FAMILIES: &[Family] = &[
             ("denied ranges", 0),
             ("namespaces", 0),
             ("groups", 0),
+            ("endpoints of one uid", 0),
         ],
-        without: &[],
+        without: pairs! {
+            "endpoints of one uid": "ports", "ports of a slice", "nodes", "policies", "allowed ranges", "denied ranges",
+                "namespaces", "groups";
+        },
         make: rest_review,
     },
 ];
@@ -217,7 +231,7 @@ fn lines(s: &Sizes) -> Input {
 
 fn converted_slices(s: &Sizes, to: &str) -> Input {
     let each = s.get("endpoints");
-    let objects = list(s.get("slices"), |i| {
+    let mut objects = list(s.get("slices"), |i| {
         let mut all = slice_endpoints(each, i * each);
         let one = all[0].clone();
         all.extend(list(s.get("equal endpoints"), |_| one.clone()));
@@ -233,6 +247,21 @@ fn converted_slices(s: &Sizes, to: &str) -> Input {
         object["metadata"]["annotations"] = entries_and(s.get("annotations"), "a", &[]);
         object
     });
+    // One address, and other ports.
+    objects.extend(list(s.get("slices of one address"), |i| {
+        let mut object = slice(&format!("same-{i}"), slice_endpoints(1, 1_000_000), 0);
+        object["ports"] = ports_of_list(s.get("ports"), i + 1).into();
+        object["metadata"]["labels"] = json!({ "kubernetes.io/service-name": "web-0" });
+        object
+    }));
+    if s.get("endpoints of one uid") > 0 {
+        // One address, and other names.
+        let mut all = of_one_uid(slice_endpoints(s.get("endpoints of one uid"), 2_000_000));
+        all.iter_mut().for_each(|endpoint| endpoint["addresses"] = json!(["10.1.2.3"]));
+        let mut object = slice("one", all, 1);
+        object["metadata"]["labels"] = json!({ "kubernetes.io/service-name": "web-0" });
+        objects.push(object);
+    }
     convert(objects, to)
 }
 
@@ -250,6 +279,19 @@ fn converted_endpoints(s: &Sizes) -> Input {
             addresses.extend(list(s.get("equal addresses"), |_| one.clone()));
             json!({ "addresses": addresses, "ports": endpoint_ports(s.get("ports")) })
         }));
+        if let Some(subsets) = object["subsets"].as_array_mut() {
+            let one = endpoint_addresses(1, 1_000_000);
+            subsets.extend(list(
+                s.get("subsets of one address"),
+                |i| json!({ "addresses": one, "ports": ports_of_list(s.get("ports"), i + 1) }),
+            ));
+            if s.get("addresses of one uid") > 0 {
+                // One address, and other names.
+                let mut all = of_one_uid(endpoint_addresses(s.get("addresses of one uid"), 2_000_000));
+                all.iter_mut().for_each(|address| address["ip"] = "10.1.2.3".into());
+                subsets.push(json!({ "addresses": all, "ports": endpoint_ports(1) }));
+            }
+        }
         object["metadata"] = meta(&format!("web-{i}"));
         object["metadata"]["labels"] = entries_and(s.get("labels"), "l", &[]);
         object["metadata"]["annotations"] = entries_and(s.get("annotations"), "a", &[]);
@@ -290,6 +332,12 @@ fn rest_review(s: &Sizes) -> Input {
     let each = s.get("endpoints of a slice");
     let denied = list(s.get("denied ranges"), |k| range(4096 + k * 2).into());
     let allowed = list(s.get("allowed ranges"), |k| range(k * 2).into());
+    let mut slices = list(s.get("slices"), |i| {
+        slice(&format!("web-{i}"), slice_endpoints(each, i * each), s.get("ports of a slice"))
+    });
+    if s.get("endpoints of one uid") > 0 {
+        slices.push(slice("one", of_one_uid(slice_endpoints(s.get("endpoints of one uid"), 2_000_000)), 1));
+    }
     let spec = json!({ "defaultMode": "warn", "addresses": { "allow": allowed, "deny": denied },
         "match": { "namespaces": { "selector": { "matchLabels": { "a": "b" } } } } });
     let body = json!({
@@ -297,7 +345,7 @@ fn rest_review(s: &Sizes) -> Input {
         "user": "jane", "groups": list(s.get("groups"), |i| format!("group-{i}").into()),
         "services": [service("web", 1)],
         "pods": list(s.get("pods"), |i| pod(i, 1)), "nodes": list(s.get("nodes"), node),
-        "endpointSlices": list(s.get("slices"), |i| slice(&format!("web-{i}"), slice_endpoints(each, i * each), s.get("ports of a slice"))),
+        "endpointSlices": slices,
         "policies": list(s.get("policies"), |i| policy(i, &spec)),
         "namespaces": list(s.get("namespaces"), |i| {
             let name = if i == 0 { "shop".to_owned() } else { format!("n-{i}") };

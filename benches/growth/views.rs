@@ -3,8 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::{
-    objects::{endpoint_addresses, endpoint_ports, endpoints, list, node, service, slice, slice_endpoints, text},
-    sizes::{Family, Input, Sizes},
+    objects::{
+        endpoint_addresses, endpoint_ports, endpoints, list, node, of_one_uid, ports_of_list, service, slice,
+        slice_endpoints, text,
+    },
+    sizes::{Family, Input, Sizes, pairs},
 };
 
 /// The dimensions of what a node sees.
@@ -24,6 +27,19 @@ const SEEN: &[(&str, usize)] = &[
     ("pools", 0),
     ("nodes of a pool", 1),
 ];
+/// The dimensions of slices that are unlike in their ports.
+const UNLIKE: &[(&str, usize)] = &[
+    ("port lists", 1),
+    ("ports of a list", 1),
+    ("endpoints", 1),
+    // Each slice has the same address.
+    ("port lists of one address", 0),
+    ("numbers of one name", 1),
+    ("endpoints of one uid", 0),
+];
+/// What says nothing of them.
+const OF_UNLIKE: &[(&str, &str)] = pairs! { "endpoints of one uid": "ports of a list", "port lists of one address"; };
+
 /// What kube-proxy does not read.
 const POOLS: usize = SEEN.len() - 3;
 
@@ -52,7 +68,48 @@ pub(crate) const FAMILIES: &[Family] = &[
         without: &[],
         make: |s| view(s, "openyurt", "any", "openyurt.io/topologyKeys"),
     },
+    Family {
+        name: "view of kube-proxy, unlike slices",
+        base: UNLIKE,
+        without: OF_UNLIKE,
+        make: |s| view_of_unlike(s, "kube-proxy"),
+    },
+    Family {
+        name: "view of SuperEdge, unlike slices",
+        base: UNLIKE,
+        without: OF_UNLIKE,
+        make: |s| view_of_unlike(s, "superedge"),
+    },
 ];
+
+/// Slices of one Service that have other numbers under the same names of ports.
+fn view_of_unlike(s: &Sizes, scheme: &str) -> Input {
+    let (ports, each) = (s.get("ports of a list"), s.get("endpoints"));
+    let mut service = service("web", ports);
+    service["metadata"]["annotations"] = json!({ "topologyKeys": r#"["kubernetes.io/hostname"]"# });
+    let unlike = |name: String, endpoints: Vec<Value>, number: usize| {
+        let mut slice = slice(&name, endpoints, 0);
+        let mut all = ports_of_list(ports, number);
+        all.extend(
+            (1..s.get("numbers of one name"))
+                .map(|k| json!({ "name": "p0", "port": 1 + k % 65535, "protocol": "TCP" })),
+        );
+        slice["ports"] = all.into();
+        slice
+    };
+    let mut slices = list(s.get("port lists"), |i| unlike(format!("web-{i}"), slice_endpoints(each, i * each), i));
+    slices.extend(list(s.get("port lists of one address"), |i| {
+        unlike(format!("same-{i}"), slice_endpoints(1, 1_000_000), i)
+    }));
+    if s.get("endpoints of one uid") > 0 {
+        slices.push(unlike("one".to_owned(), of_one_uid(slice_endpoints(s.get("endpoints of one uid"), 2_000_000)), 0));
+    }
+    let body = json!({
+        "node": "node-0", "scheme": scheme, "nodes": list(7, node), "services": [service], "endpointSlices": slices,
+        "options": { "topologyMode": "any" },
+    });
+    Input { way: "post /v1/view".to_owned(), body: body.to_string(), ..Input::default() }
+}
 
 fn view(s: &Sizes, scheme: &str, order: &str, annotation: &str) -> Input {
     let keys = list(s.get("topology keys"), |i| format!("example.com/key-{i}").into());

@@ -3,8 +3,10 @@
 use serde_json::Value;
 
 use crate::{
-    objects::{NAMESPACE, entries_and, list, node, pod, service, slice, slice_endpoints, text},
-    sizes::{Family, Input, Sizes},
+    objects::{
+        NAMESPACE, entries_and, list, node, of_one_uid, pod, ports_of_list, service, slice, slice_endpoints, text,
+    },
+    sizes::{Family, Input, Sizes, pairs},
 };
 
 /// The dimensions of the webhook's copy: objects that it has, and events.
@@ -22,7 +24,16 @@ const COPY: &[(&str, usize)] = &[
     ("ports", 1),
     ("nodes", 1),
     ("namespaces", 0),
+    ("port lists of one address", 0),
+    ("endpoints of one uid", 0),
 ];
+/// What says nothing of the copy.
+const OF_COPY: &[(&str, &str)] = pairs! {
+    "port lists of one address": "pods", "labels of a pod", "ports of a pod", "Services", "endpoints", "nodes", "namespaces",
+        "endpoints of one uid";
+    "endpoints of one uid": "stored pods", "labels of a pod", "ports of a pod", "pods of one address", "Services", "endpoints",
+        "equal endpoints", "nodes", "namespaces", "ports";
+};
 
 /// The dimensions of the node proxy's cache.
 const CACHE: &[(&str, usize)] = &[
@@ -40,7 +51,7 @@ const CACHE: &[(&str, usize)] = &[
 ];
 
 pub(crate) const FAMILIES: &[Family] = &[
-    Family { name: "watch of the webhook", base: COPY, without: &[], make: copy },
+    Family { name: "watch of the webhook", base: COPY, without: OF_COPY, make: copy },
     Family { name: "watch of the node proxy, kube-proxy", base: CACHE, without: &[], make: |s| cache(s, "kube-proxy") },
     Family { name: "watch of the node proxy, SuperEdge", base: CACHE, without: &[], make: |s| cache(s, "superedge") },
     Family { name: "watch of the node proxy, OpenYurt", base: CACHE, without: &[], make: |s| cache(s, "openyurt") },
@@ -67,6 +78,14 @@ fn copy(s: &Sizes) -> Input {
         all.extend(list(s.get("equal endpoints"), |_| one.clone()));
         slice(&format!("web-{i}"), all, s.get("ports"))
     }));
+    events.extend(list(s.get("port lists of one address"), |i| {
+        let mut slice = slice(&format!("ports-{i}"), slice_endpoints(1, 0), 0);
+        slice["ports"] = ports_of_list(s.get("ports"), i).into();
+        slice
+    }));
+    if s.get("endpoints of one uid") > 0 {
+        events.push(slice("one", of_one_uid(slice_endpoints(s.get("endpoints of one uid"), 2_000_000)), 1));
+    }
     events.extend(list(s.get("nodes"), node));
     events.extend(list(s.get("namespaces"), |i| {
         serde_json::json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": format!("n-{i}"), "labels": { "a": "b" } } })

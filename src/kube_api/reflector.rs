@@ -61,12 +61,11 @@ async fn follow(
     metrics.stale(name, false);
     loop {
         // The sink takes together what has arrived.
-        let event = match events.try_next().now_or_never() {
-            Some(event) => event,
-            None => {
-                sink.settle();
-                events.try_next().await
-            }
+        let event = if let Some(event) = events.try_next().now_or_never() {
+            event
+        } else {
+            sink.settle();
+            events.try_next().await
         };
         // `Init` comes before the first answer to a list, and a part of a list proves nothing yet.
         if let Ok(Some(watcher::Event::InitDone | watcher::Event::Apply(_) | watcher::Event::Delete(_))) = event

@@ -180,7 +180,7 @@ impl NodeState {
                 }
             }
         }
-        let held = last_of_each(std::mem::take(&mut affected.held));
+        let held = HeldChange::last_of_each(std::mem::take(&mut affected.held));
         if !self.awaited.is_empty() {
             return NodeChanges { held, served: Vec::new() };
         }
@@ -575,18 +575,6 @@ impl NodeState {
         let object = seen.map(|raw| ServedObject::whole(resource, raw.clone()));
         ServedChange { resource, name: name.clone(), object }
     }
-}
-
-/// The last change of each object: the journal has objects as they are after all of them.
-fn last_of_each(mut changes: Vec<HeldChange>) -> Vec<HeldChange> {
-    let mut seen = BTreeSet::new();
-    changes.reverse();
-    changes.retain(|change| match change {
-        HeldChange::Put(resource, name) | HeldChange::Delete(resource, name) => seen.insert((*resource, name.clone())),
-        HeldChange::Listed(_) => true,
-    });
-    changes.reverse();
-    changes
 }
 
 /// What a scheme reads of a Service. One that cannot be read has its annotations only.

@@ -1,6 +1,6 @@
 //! What the API server reports of its objects, as the state of the node takes it.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
 use serde_json::json;
 
@@ -42,6 +42,20 @@ pub(super) enum HeldChange {
     Put(Resource, ObjectName),
     Delete(Resource, ObjectName),
     Listed(Resource),
+}
+
+impl HeldChange {
+    /// The last change of each object: the journal has objects as they are after all of them.
+    pub(super) fn last_of_each(mut changes: Vec<Self>) -> Vec<Self> {
+        let mut seen = BTreeSet::new();
+        changes.reverse();
+        changes.retain(|change| match change {
+            Self::Put(resource, name) | Self::Delete(resource, name) => seen.insert((*resource, name.clone())),
+            Self::Listed(_) => true,
+        });
+        changes.reverse();
+        changes
+    }
 }
 
 impl UpstreamObject {

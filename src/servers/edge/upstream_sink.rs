@@ -172,11 +172,11 @@ mod tests {
     /// What cannot be read leaves the object as it was, and that may be what has arrived just before it.
     #[test]
     fn events_that_arrive_together_are_in_force_together() {
+        /// Events, whether the object is deleted, and the zones of the objects after them.
+        type Row<'a> = (&'a str, &'a [(&'a Value, bool)], &'a [&'a str]);
         let slice = |name: &str, zone: &str| json!({ "metadata": { "name": name, "namespace": "shop" }, "addressType": "IPv4", "endpoints": [], "zone": zone });
         let (old, new) = (slice("web", "old"), slice("web", "new"));
         let wrong = json!({ "metadata": { "name": "web", "namespace": "shop" }, "endpoints": 5 });
-        /// Events, and the zones of the objects that are there after them.
-        type Row<'a> = (&'a str, &'a [(&'a Value, bool)], &'a [&'a str]);
         let table: &[Row<'_>] = &[
             ("the last one counts", &[(&old, false), (&new, false)], &["new"]),
             ("a malformed one changes nothing", &[(&new, false), (&wrong, false)], &["new"]),

@@ -23,24 +23,30 @@ use crate::{
 };
 use cases::{CaseResult, measure_all};
 
-#[derive(Clone, Debug, Default, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Larger inputs, and write the tables of docs/growth.md
+    /// Also pairs on the command line, the largest bodies that are allowed, and the inputs of the fuzz targets; and write the
+    /// tables of docs/growth.md
     #[arg(long)]
     all: bool,
     /// Only cases whose names contain this text
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
     /// The most bytes that the last input of a case has more than the smallest one
-    #[arg(long, value_name = "BYTES")]
-    bytes: Option<u64>,
+    #[arg(long, value_name = "BYTES", default_value_t = BYTES)]
+    bytes: u64,
+}
+
+impl Default for Arguments {
+    fn default() -> Self {
+        Self { all: false, only: String::new(), bytes: BYTES }
+    }
 }
 
 /// What is still proportional: the logarithm of a sort, and tables that double.
 const MOST: f64 = 1.25;
-/// The sizes of inputs, in continuous integration and with `--all`.
+/// The most bytes that the last input of a case has more than the smallest one.
 const BYTES: u64 = 24_000;
-const ALL_BYTES: u64 = 200_000;
 
 /// How much larger the inputs are with which a case that seems too steep is measured again. What a product takes is a larger part
 /// there. A step, such as a buffer or a table of fixed size, is passed, and so is the budget of a product.
@@ -56,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("emptying {}", folder.display()))?;
     }
-    let bytes = arguments.bytes.unwrap_or(if arguments.all { ALL_BYTES } else { BYTES });
+    let bytes = arguments.bytes;
     let index = prepare(&program, &folder, bytes, &["containing", &arguments.only])?;
     let index = if arguments.all || !arguments.only.is_empty() { index } else { without_pairs_of_files(&index) };
     let mut results = measure_all(&program, &index, &folder)?;

@@ -257,7 +257,9 @@ fn converted_slices(s: &Sizes, to: &str) -> Input {
     if s.get("endpoints of one uid") > 0 {
         // One address, and other names.
         let mut all = of_one_uid(slice_endpoints(s.get("endpoints of one uid"), 2_000_000));
-        all.iter_mut().for_each(|endpoint| endpoint["addresses"] = json!(["10.1.2.3"]));
+        for endpoint in &mut all {
+            endpoint["addresses"] = json!(["10.1.2.3"]);
+        }
         let mut object = slice("one", all, 1);
         object["metadata"]["labels"] = json!({ "kubernetes.io/service-name": "web-0" });
         objects.push(object);
@@ -288,7 +290,9 @@ fn converted_endpoints(s: &Sizes) -> Input {
             if s.get("addresses of one uid") > 0 {
                 // One address, and other names.
                 let mut all = of_one_uid(endpoint_addresses(s.get("addresses of one uid"), 2_000_000));
-                all.iter_mut().for_each(|address| address["ip"] = "10.1.2.3".into());
+                for address in &mut all {
+                    address["ip"] = "10.1.2.3".into();
+                }
                 subsets.push(json!({ "addresses": all, "ports": endpoint_ports(1) }));
             }
         }

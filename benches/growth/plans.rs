@@ -95,13 +95,13 @@ pub(crate) const FAMILIES: &[Family] = &[
     Family {
         name: "plan a cluster that repeats objects in NDJSON",
         base: EQUAL,
-        without: &[],
+        without: pairs! { "equal slices": "equal pods"; },
         make: |s| in_ndjson(&repeats(s)),
     },
     Family {
         name: "plan a cluster that repeats objects in YAML",
         base: EQUAL,
-        without: &[],
+        without: pairs! { "equal slices": "equal pods"; },
         make: |s| in_yaml(&repeats(s)),
     },
     Family { name: "read lists of a long type in JSON", base: TYPED, without: &[], make: typed_json },
@@ -112,6 +112,8 @@ pub(crate) const FAMILIES: &[Family] = &[
 const OF_UNLIKE: &[(&str, &str)] = pairs! {
     "conditions": "ports of a list", "pods of one uid", "slices of other ports", "endpoints of one uid", "addresses of one uid";
     "addresses of one uid": "port lists", "ports of a list", "slices of other ports";
+    "endpoints of one uid": "ports of a list";
+    "pods of one uid": "slices of other ports";
 };
 
 /// The dimensions of a cluster.

@@ -84,16 +84,15 @@ pub(crate) const FAMILIES: &[Family] = &[
 
 /// Slices of one Service that have other numbers under the same names of ports.
 fn view_of_unlike(s: &Sizes, scheme: &str) -> Input {
-    let (ports, each) = (s.get("ports of a list"), s.get("endpoints"));
+    // An answer lists each endpoint for each port, and no more than so many.
+    let [ports, numbers] = ["ports of a list", "numbers of one name"].map(|name| s.get(name).min(150));
+    let each = s.get("endpoints");
     let mut service = service("web", ports);
     service["metadata"]["annotations"] = json!({ "topologyKeys": r#"["kubernetes.io/hostname"]"# });
     let unlike = |name: String, endpoints: Vec<Value>, number: usize| {
         let mut slice = slice(&name, endpoints, 0);
         let mut all = ports_of_list(ports, number);
-        all.extend(
-            (1..s.get("numbers of one name"))
-                .map(|k| json!({ "name": "p0", "port": 1 + k % 65535, "protocol": "TCP" })),
-        );
+        all.extend((1..numbers).map(|k| json!({ "name": "p0", "port": 1 + k % 65535, "protocol": "TCP" })));
         slice["ports"] = all.into();
         slice
     };

@@ -29,10 +29,10 @@ const COPY: &[(&str, usize)] = &[
 ];
 /// What says nothing of the copy.
 const OF_COPY: &[(&str, &str)] = pairs! {
-    "port lists of one address": "pods", "labels of a pod", "ports of a pod", "Services", "endpoints", "nodes", "namespaces",
-        "endpoints of one uid";
-    "endpoints of one uid": "stored pods", "labels of a pod", "ports of a pod", "pods of one address", "Services", "endpoints",
-        "equal endpoints", "nodes", "namespaces", "ports";
+    "port lists of one address": "stored pods", "pods", "labels of a pod", "ports of a pod", "pods of one address", "Services",
+        "endpoints", "nodes", "namespaces", "endpoints of one uid";
+    "endpoints of one uid": "stored pods", "pods", "labels of a pod", "ports of a pod", "pods of one address", "Services",
+        "endpoints", "equal endpoints", "nodes", "namespaces", "ports";
 };
 
 /// The dimensions of the node proxy's cache.

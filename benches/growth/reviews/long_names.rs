@@ -24,12 +24,14 @@ pub(crate) const LONG: &[(&str, usize)] = &[
 
 /// The longest of the prefixes.
 const LONGEST: usize = 240;
+/// The most entries of each kind in a policy: a list has several kinds.
+const PART: usize = ENTRIES / 4;
 
 pub(crate) fn long_names(s: &Sizes) -> Input {
     let lists = ["names", "wildcards", "exempt groups", "exempt wildcards", "prefixes"];
-    let policies = lists.iter().map(|name| s.get(name).div_ceil(ENTRIES)).fold(s.get("policies"), usize::max);
+    let policies = lists.iter().map(|name| s.get(name).div_ceil(PART)).fold(s.get("policies"), usize::max);
     let long = "a".repeat(200);
-    let prefix = |k: usize| format!("{}{}*", "a".repeat(k % LONGEST + 1), if k < LONGEST { "" } else { "b" });
+    let prefix = |k: usize| format!("{}*", ["a", "b", "c"][k / LONGEST % 3].repeat(k % LONGEST + 1));
     let policies = list(policies, |i| {
         let make = |name: &str, make: &dyn Fn(usize) -> String| part(s.get(name), i).map(make).collect::<Vec<_>>();
         let mut names = make("names", &|k| long_name(k));
@@ -50,6 +52,6 @@ pub(crate) fn long_names(s: &Sizes) -> Input {
 
 /// The part of a list that a policy has: as many policies as one needs have all of it.
 fn part(n: usize, policy: usize) -> Range<usize> {
-    let first = policy % n.div_ceil(ENTRIES).max(1) * ENTRIES;
-    first..n.min(first + ENTRIES)
+    let first = policy % n.div_ceil(PART).max(1) * PART;
+    first..n.min(first + PART)
 }

@@ -18,9 +18,13 @@ use crate::{
     decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
     inventory::workloads::UnreadObjects,
     lint::{
-        Kustomizations, KustomizedLabels, Overlays, Skip, has_template_action, without_comments, without_placeholders,
+        Kustomizations, KustomizedLabels, LabelledObject, Overlays, Skip, has_template_action, without_comments,
+        without_placeholders,
     },
 };
+
+/// Most bytes of labels that kustomizations add to all objects together: each label may be added to each of them.
+const MAX_LABEL_BYTES: usize = 256 << 20;
 
 /// The texts of all files, as JSON with the same line numbers.
 pub(super) struct ManifestTexts {
@@ -123,6 +127,12 @@ impl UnreadablePlace {
         Self { line: error.line, column: Some(error.column), why }
     }
 
+    /// An object that gets too many labels.
+    fn with_too_many_labels(document: &Document<'_>) -> Self {
+        let why = format!("not checked: kustomizations add more than {} MiB of labels", MAX_LABEL_BYTES >> 20);
+        Self { line: document.line, column: Some(1), why }
+    }
+
     /// An object that is not looked at.
     fn too_large(document: &Document<'_>) -> Self {
         let why = format!("not checked: the object has more than {} MiB", MAX_OBJECT_BYTES >> 20);
@@ -194,6 +204,7 @@ impl ManifestTexts {
         }
         manifests.overlays = Overlays::of(&kustomizations);
         let labels = KustomizedLabels::of(&kustomizations);
+        let mut label_room = MAX_LABEL_BYTES;
         let files = std::mem::take(&mut manifests.files);
         for InputFile { name, documents } in files {
             let mut checked = Vec::with_capacity(documents.len());
@@ -202,9 +213,13 @@ impl ManifestTexts {
             for document in documents {
                 match patch.or_else(|| Skip::of_document(name, &document.raw)) {
                     Some(why) => manifests.skip(name, (!is_one).then_some(document.line), why),
-                    None => match labels.add_to(name, &document.raw) {
-                        Some(labelled) => checked.push(document.with_text(labelled)),
-                        None => checked.push(document),
+                    None => match labels.add_to(name, &document.raw, &mut label_room) {
+                        LabelledObject::Changed(labelled) => checked.push(document.with_text(labelled)),
+                        LabelledObject::Same => checked.push(document),
+                        LabelledObject::TooLong => {
+                            let place = UnreadablePlace::with_too_many_labels(&document);
+                            manifests.unreadable.push(UnreadableFile { file: name, place });
+                        }
                     },
                 }
             }

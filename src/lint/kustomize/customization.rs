@@ -13,7 +13,7 @@ use super::{
     kustomization::Kustomizations,
     kustomization_graph::KustomizationGraph,
     kustomize_patch::{KustomizePatch, PatchedObject},
-    kustomized_labels::KustomizedLabels,
+    kustomized_labels::{KustomizedLabels, LabelledObject},
 };
 
 /// The changes by one kustomization, and by those that it names. Names, namespaces and images stay as they are.
@@ -63,7 +63,11 @@ impl Customization {
     pub(super) fn apply(&self, file: &str, object: &RawValue, room: &mut PatchRoom) -> CustomizedObject {
         match self.patches.get(&normal(Path::new(file))) {
             Some(patches) => patched(patches, object, room),
-            None => self.labels.add_to(file, object).map_or(CustomizedObject::Same, CustomizedObject::Changed),
+            None => match self.labels.add_to(file, object, &mut room.bytes) {
+                LabelledObject::Same => CustomizedObject::Same,
+                LabelledObject::Changed(object) => CustomizedObject::Changed(object),
+                LabelledObject::TooLong => CustomizedObject::Unknown,
+            },
         }
     }
 }

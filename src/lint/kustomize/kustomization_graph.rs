@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    /// A chain is no deeper than one kustomization, and what takes too long has no answer.
+    /// A chain takes one step, and where there is no room, there is no answer.
     #[test]
     fn a_long_chain_is_one_step() {
         const LENGTH: usize = 50_000;

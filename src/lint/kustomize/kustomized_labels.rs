@@ -2,8 +2,9 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use serde_json::value::RawValue;
@@ -15,7 +16,7 @@ use super::{
     label_entry::{LabelEntry, LabelScope, fields},
     label_text::with_labels,
 };
-use crate::model::json::raw::JsonMembers;
+use crate::model::{HashSeed, json::raw::JsonMembers};
 
 /// Most labels of all files together, and kustomizations that are looked at for all others. Thousands of them could name each
 /// other, and each of them files.
@@ -27,8 +28,27 @@ pub(super) const MOST_LABELS: usize = 1 << 18;
 /// they are taken for one cluster, such values are taken for the same, so that what fits in each of them fits here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KustomizedLabels {
-    /// Sorted by file.
-    of_file: Vec<(PathBuf, LabelsByScope)>,
+    /// Sorted by file. Files of the same kustomizations share them.
+    of_file: Vec<(PathBuf, Arc<AddedLabels>)>,
+}
+
+/// The labels that the objects of a file get.
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct AddedLabels {
+    by_scope: LabelsByScope,
+    /// How long they are in the text of an object: it has them in up to four places, with quotes.
+    length: usize,
+}
+
+/// An object with the labels of its kustomizations.
+#[derive(Debug)]
+pub enum LabelledObject {
+    /// It gets none.
+    Same,
+    /// Another text, in the same lines.
+    Changed(Box<RawValue>),
+    /// There is no room for the labels of so many objects.
+    TooLong,
 }
 
 /// What is added to the objects of each file.
@@ -61,31 +81,58 @@ impl KustomizedLabels {
 
     /// The labels of files, in the order of the entries of each.
     fn of_entries<'k>(entries: EntriesOfFiles<'k>) -> Self {
-        let mut values = EqualValues::default();
-        for of_file in entries.values() {
-            values.join(of_file.iter().copied());
-        }
-        let mut by_scope = |of_file: Vec<&'k LabelEntry>| {
-            let mut labels = LabelsByScope::default();
-            for LabelEntry { scope, pairs } in of_file {
-                let pairs = pairs.iter().map(|(key, value)| (key.clone(), values.first(key, value).to_owned()));
-                labels[*scope as usize].extend(pairs);
+        // An entry is known by its address.
+        let address = |entry: &&LabelEntry| std::ptr::from_ref(*entry).addr();
+        let mut numbers: HashMap<Vec<usize>, usize, HashSeed> = HashMap::default();
+        let mut different: Vec<Vec<&LabelEntry>> = Vec::new();
+        let mut of_file: Vec<(&Path, usize)> = Vec::with_capacity(entries.len());
+        for (file, entries) in entries {
+            let number = *numbers.entry(entries.iter().map(address).collect()).or_insert(different.len());
+            if number == different.len() {
+                different.push(entries);
             }
-            labels
-        };
-        Self { of_file: entries.into_iter().map(|(file, of_file)| (file.to_owned(), by_scope(of_file))).collect() }
+            of_file.push((file, number));
+        }
+        let mut values = EqualValues::default();
+        for entries in &different {
+            values.join(entries.iter().copied());
+        }
+        let added: Vec<Arc<AddedLabels>> =
+            different.into_iter().map(|entries| Arc::new(AddedLabels::of(entries, &mut values))).collect();
+        Self { of_file: of_file.into_iter().map(|(file, number)| (file.to_owned(), added[number].clone())).collect() }
     }
 
-    /// An object of the file with the labels, in the same lines; `None` if it gets none.
-    pub fn add_to(&self, file: &str, object: &RawValue) -> Option<Box<RawValue>> {
-        if self.of_file.is_empty() {
-            return None;
-        }
+    /// An object of the file with the labels. They take some of the room, in bytes.
+    pub fn add_to(&self, file: &str, object: &RawValue, room: &mut usize) -> LabelledObject {
         let file = normal(Path::new(file));
-        let place = self.of_file.binary_search_by(|(path, _)| path.cmp(&file)).ok()?;
+        let Ok(place) = self.of_file.binary_search_by(|(path, _)| path.cmp(&file)) else {
+            return LabelledObject::Same;
+        };
+        let added = &self.of_file[place].1;
+        let Some(left) = room.checked_sub(added.length) else { return LabelledObject::TooLong };
+        *room = left;
+        added.add_to(object).map_or(LabelledObject::Same, LabelledObject::Changed)
+    }
+}
+
+impl AddedLabels {
+    fn of<'k>(entries: Vec<&'k LabelEntry>, values: &mut EqualValues<'k>) -> Self {
+        let mut this = Self::default();
+        for LabelEntry { scope, pairs } in entries {
+            for (key, value) in pairs {
+                let value = values.first(key, value);
+                this.length += 4 * (key.len() + value.len() + r#""":"","#.len());
+                this.by_scope[*scope as usize].insert(key.clone(), value.to_owned());
+            }
+        }
+        this
+    }
+
+    /// An object with the labels, in the same lines; `None` if it gets none.
+    fn add_to(&self, object: &RawValue) -> Option<Box<RawValue>> {
         let kind = JsonMembers::read(object).ok()?.text("kind").into_owned();
         let mut text = Cow::Borrowed(object.get());
-        let by_scope = LabelScope::ALL.into_iter().zip(&self.of_file[place].1);
+        let by_scope = LabelScope::ALL.into_iter().zip(&self.by_scope);
         for (scope, labels) in by_scope.filter(|(_, labels)| !labels.is_empty()) {
             for (path, create) in fields(scope, &kind) {
                 if let Some(changed) = with_labels(&text, path, create, labels) {
@@ -186,6 +233,29 @@ mod tests {
         kustomizations
     }
 
+    fn added(labels: &KustomizedLabels, file: &str, object: &RawValue) -> Option<Box<RawValue>> {
+        match labels.add_to(file, object, &mut { 1 << 20 }) {
+            LabelledObject::Changed(labelled) => Some(labelled),
+            LabelledObject::Same => None,
+            LabelledObject::TooLong => panic!("{file}"),
+        }
+    }
+
+    #[test]
+    fn files_share_labels_and_objects_share_room() {
+        let files: Vec<String> = (0..100).map(|i| format!("{i}.yaml")).collect();
+        let kustomizations =
+            kustomizations(&[("k", json!({ "resources": files, "commonLabels": { "app": "web", "env": "dev" } }))]);
+        let labels = KustomizedLabels::of(&kustomizations);
+        assert!(labels.of_file.windows(2).all(|two| Arc::ptr_eq(&two[0].1, &two[1].1)));
+        let raw = serde_json::value::to_raw_value(&json!({ "kind": "Service", "spec": {} })).unwrap();
+        let mut room = 200;
+        let is_labelled =
+            |room: &mut usize| matches!(labels.add_to("k/7.yaml", &raw, room), LabelledObject::Changed(_));
+        assert_eq!([(); 3].map(|()| is_labelled(&mut room)), [true, true, false]);
+        assert!(matches!(labels.add_to("other.yaml", &raw, &mut 0), LabelledObject::Same));
+    }
+
     /// As `kubectl kustomize` writes them.
     #[test]
     fn kinds_get_labels_where_kustomize_adds_them() {
@@ -226,7 +296,7 @@ mod tests {
             object["kind"] = json!(kind);
             let raw = serde_json::value::to_raw_value(&object).unwrap();
             let kustomizations = kustomizations(&[("k", kustomization.clone())]);
-            let labelled = KustomizedLabels::of(&kustomizations).add_to("k/x.yaml", &raw).unwrap();
+            let labelled = added(&KustomizedLabels::of(&kustomizations), "k/x.yaml", &raw).unwrap();
             let labelled: Value = serde_json::from_str(labelled.get()).unwrap();
             let got = (&labelled["spec"], &labelled["metadata"]["labels"]);
             assert_eq!(got, (&want, &json!({ "a": "b" })), "{kind} {kustomization}");
@@ -262,7 +332,7 @@ mod tests {
             ("other/other.yaml", json!({ "env": "test" })),
             ("none/none.yaml", Value::Null),
         ] {
-            let labelled = labels.add_to(file, &raw);
+            let labelled = added(&labels, file, &raw);
             let labelled: Value = labelled.map_or(Value::Null, |raw| serde_json::from_str(raw.get()).unwrap());
             assert_eq!(labelled["spec"]["selector"], want, "{file}");
         }

@@ -63,7 +63,7 @@ pub(crate) const FAMILIES: &[Family] = &[
             ("subsets of one address", 0),
         ],
         without: pairs! {
-            "addresses of one uid": "labels", "existing slices", "endpoints of a slice", "ports of a slice";
+            "addresses of one uid": "labels", "equal addresses", "existing slices", "endpoints of a slice", "ports of a slice";
             "subsets of one address": "labels", "endpoints of a slice";
         },
         make: mirrored,

@@ -62,12 +62,12 @@ pub(crate) fn deployment(name: &str) -> Value {
 /// The dimensions of lists whose items take the type of their list.
 pub(crate) const TYPED: &[(&str, usize)] = &[("lists", 1), ("items", 1), ("length of the type", 1)];
 
-/// No type is longer that has something to do with the items.
+/// The longest type of a list with a single item: one alone has to be read, and no more.
 const LONGEST_TYPE: usize = 600;
 
 /// The type of such a list, and its items.
 fn typed_list(s: &Sizes) -> (String, String, Vec<Value>) {
-    let length = s.get("length of the type").min(LONGEST_TYPE);
+    let length = s.get("length of the type").min(LONGEST_TYPE * s.get("items"));
     let items = list(s.get("items"), |i| json!({ "metadata": { "name": format!("i-{i}"), "namespace": NAMESPACE } }));
     (format!("example.com/{}", "v".repeat(length)), format!("{}List", "K".repeat(length)), items)
 }

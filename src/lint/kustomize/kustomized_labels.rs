@@ -80,7 +80,7 @@ impl KustomizedLabels {
     }
 
     /// The labels of files, in the order of the entries of each.
-    fn of_entries<'k>(entries: EntriesOfFiles<'k>) -> Self {
+    fn of_entries(entries: EntriesOfFiles<'_>) -> Self {
         // An entry is known by its address.
         let address = |entry: &&LabelEntry| std::ptr::from_ref(*entry).addr();
         let mut numbers: HashMap<Vec<usize>, usize, HashSeed> = HashMap::default();

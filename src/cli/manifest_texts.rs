@@ -18,7 +18,7 @@ use crate::{
     decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
     inventory::workloads::UnreadObjects,
     lint::{
-        Kustomizations, KustomizedLabels, LabelledObject, Overlays, Skip, has_template_action, without_comments,
+        Kustomizations, KustomizedLabels, Overlays, Skip, TooManyLabels, has_template_action, without_comments,
         without_placeholders,
     },
 };
@@ -129,14 +129,17 @@ impl UnreadablePlace {
 
     /// An object that gets too many labels.
     fn with_too_many_labels(document: &Document<'_>) -> Self {
-        let why = format!("not checked: kustomizations add more than {} MiB of labels", MAX_LABEL_BYTES >> 20);
-        Self { line: document.line, column: Some(1), why }
+        Self::not_checked(document, &format!("kustomizations add more than {} MiB of labels", MAX_LABEL_BYTES >> 20))
+    }
+
+    /// An object that is too large.
+    fn too_large(document: &Document<'_>) -> Self {
+        Self::not_checked(document, &format!("the object has more than {} MiB", MAX_OBJECT_BYTES >> 20))
     }
 
     /// An object that is not looked at.
-    fn too_large(document: &Document<'_>) -> Self {
-        let why = format!("not checked: the object has more than {} MiB", MAX_OBJECT_BYTES >> 20);
-        Self { line: document.line, column: Some(1), why }
+    fn not_checked(document: &Document<'_>, why: &str) -> Self {
+        Self { line: document.line, column: Some(1), why: format!("not checked: {why}") }
     }
 }
 
@@ -214,9 +217,9 @@ impl ManifestTexts {
                 match patch.or_else(|| Skip::of_document(name, &document.raw)) {
                     Some(why) => manifests.skip(name, (!is_one).then_some(document.line), why),
                     None => match labels.add_to(name, &document.raw, &mut label_room) {
-                        LabelledObject::Changed(labelled) => checked.push(document.with_text(labelled)),
-                        LabelledObject::Same => checked.push(document),
-                        LabelledObject::TooLong => {
+                        Ok(Some(labelled)) => checked.push(document.with_text(labelled)),
+                        Ok(None) => checked.push(document),
+                        Err(TooManyLabels) => {
                             let place = UnreadablePlace::with_too_many_labels(&document);
                             manifests.unreadable.push(UnreadableFile { file: name, place });
                         }

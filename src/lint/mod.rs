@@ -20,7 +20,7 @@ pub use file_fault::LintFileFault;
 pub use finding_key::FindingKey;
 pub use json_comments::without_comments;
 pub use kustomize::{
-    CustomizedObject, Kustomizations, KustomizedLabels, LabelledObject, OverlayPlace, Overlays, PatchRoom, TextReader,
+    CustomizedObject, Kustomizations, KustomizedLabels, OverlayPlace, Overlays, PatchRoom, TextReader, TooManyLabels,
     is_kustomization, path_within,
 };
 pub use scopes::scopes;

@@ -13,7 +13,7 @@ use super::{
     kustomization::Kustomizations,
     kustomization_graph::KustomizationGraph,
     kustomize_patch::{KustomizePatch, PatchedObject},
-    kustomized_labels::{KustomizedLabels, LabelledObject},
+    kustomized_labels::{KustomizedLabels, TooManyLabels},
 };
 
 /// The changes by one kustomization, and by those that it names. Names, namespaces and images stay as they are.
@@ -64,9 +64,8 @@ impl Customization {
         match self.patches.get(&normal(Path::new(file))) {
             Some(patches) => patched(patches, object, room),
             None => match self.labels.add_to(file, object, &mut room.bytes) {
-                LabelledObject::Same => CustomizedObject::Same,
-                LabelledObject::Changed(object) => CustomizedObject::Changed(object),
-                LabelledObject::TooLong => CustomizedObject::Unknown,
+                Ok(labelled) => labelled.map_or(CustomizedObject::Same, CustomizedObject::Changed),
+                Err(TooManyLabels) => CustomizedObject::Unknown,
             },
         }
     }

@@ -40,16 +40,9 @@ struct AddedLabels {
     length: usize,
 }
 
-/// An object with the labels of its kustomizations.
-#[derive(Debug)]
-pub enum LabelledObject {
-    /// It gets none.
-    Same,
-    /// Another text, in the same lines.
-    Changed(Box<RawValue>),
-    /// There is no room for the labels of so many objects.
-    TooLong,
-}
+/// There is no room for the labels of so many objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyLabels;
 
 /// What is added to the objects of each file.
 type EntriesOfFiles<'k> = BTreeMap<&'k Path, Vec<&'k LabelEntry>>;
@@ -102,16 +95,21 @@ impl KustomizedLabels {
         Self { of_file: of_file.into_iter().map(|(file, number)| (file.to_owned(), added[number].clone())).collect() }
     }
 
-    /// An object of the file with the labels. They take some of the room, in bytes.
-    pub fn add_to(&self, file: &str, object: &RawValue, room: &mut usize) -> LabelledObject {
+    /// An object of the file with the labels, in the same lines; `None` if it gets none. They take some of the room, in bytes.
+    pub fn add_to(
+        &self,
+        file: &str,
+        object: &RawValue,
+        room: &mut usize,
+    ) -> Result<Option<Box<RawValue>>, TooManyLabels> {
+        if self.of_file.is_empty() {
+            return Ok(None);
+        }
         let file = normal(Path::new(file));
-        let Ok(place) = self.of_file.binary_search_by(|(path, _)| path.cmp(&file)) else {
-            return LabelledObject::Same;
-        };
+        let Ok(place) = self.of_file.binary_search_by(|(path, _)| path.cmp(&file)) else { return Ok(None) };
         let added = &self.of_file[place].1;
-        let Some(left) = room.checked_sub(added.length) else { return LabelledObject::TooLong };
-        *room = left;
-        added.add_to(object).map_or(LabelledObject::Same, LabelledObject::Changed)
+        *room = room.checked_sub(added.length).ok_or(TooManyLabels)?;
+        Ok(added.add_to(object))
     }
 }
 
@@ -234,11 +232,7 @@ mod tests {
     }
 
     fn added(labels: &KustomizedLabels, file: &str, object: &RawValue) -> Option<Box<RawValue>> {
-        match labels.add_to(file, object, &mut { 1 << 20 }) {
-            LabelledObject::Changed(labelled) => Some(labelled),
-            LabelledObject::Same => None,
-            LabelledObject::TooLong => panic!("{file}"),
-        }
+        labels.add_to(file, object, &mut { 1 << 20 }).unwrap()
     }
 
     #[test]
@@ -250,10 +244,9 @@ mod tests {
         assert!(labels.of_file.windows(2).all(|two| Arc::ptr_eq(&two[0].1, &two[1].1)));
         let raw = serde_json::value::to_raw_value(&json!({ "kind": "Service", "spec": {} })).unwrap();
         let mut room = 200;
-        let is_labelled =
-            |room: &mut usize| matches!(labels.add_to("k/7.yaml", &raw, room), LabelledObject::Changed(_));
-        assert_eq!([(); 3].map(|()| is_labelled(&mut room)), [true, true, false]);
-        assert!(matches!(labels.add_to("other.yaml", &raw, &mut 0), LabelledObject::Same));
+        let is_labelled = |room: &mut usize| labels.add_to("k/7.yaml", &raw, room).map(|labelled| labelled.is_some());
+        assert_eq!([(); 3].map(|()| is_labelled(&mut room)), [Ok(true), Ok(true), Err(TooManyLabels)]);
+        assert!(labels.add_to("other.yaml", &raw, &mut 0).unwrap().is_none());
     }
 
     /// As `kubectl kustomize` writes them.

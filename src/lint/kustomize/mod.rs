@@ -20,5 +20,5 @@ mod strategic_merge;
 pub use customization::{CustomizedObject, PatchRoom};
 pub use file_path::path_within;
 pub use kustomization::{Kustomizations, TextReader, is_kustomization};
-pub use kustomized_labels::{KustomizedLabels, LabelledObject};
+pub use kustomized_labels::{KustomizedLabels, TooManyLabels};
 pub use overlays::{OverlayPlace, Overlays};

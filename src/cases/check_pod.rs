@@ -1,53 +1,48 @@
 //! `pod`: what `explain` says about one pod.
 
 use super::{
+    explained_service::ExplainedService,
     test_answer::Explained,
     test_file::{PodExpectation, PortChoice},
     test_input::TestInput,
     test_result::{Difference, Differences},
 };
-use crate::engine::{
-    explain::{Explanation, PodVerdict},
-    record::Scope,
-};
+use crate::engine::{explain::PodVerdict, record::Scope};
 
 /// Why the Service has no such pod or port.
-fn missing(explanation: &Explanation, wanted: &PodExpectation) -> String {
+fn missing(of_service: &ExplainedService, wanted: &PodExpectation) -> String {
     const SHOWN: usize = 10;
-    let mut pods: Vec<&str> = explanation.rows.iter().map(|r| r.pod.as_str()).collect();
-    pods.dedup();
-    if pods.is_empty() {
-        let why = explanation.reasons.iter().find(|cause| !cause.detail.is_empty());
-        let why = why.map(|cause| format!(": {}: {}", cause.code, cause.detail)).unwrap_or_default();
-        return format!("the Service has no pod {}, and selects no pod at all{why}", wanted.name);
-    }
-    if pods.contains(&wanted.name.as_str()) {
-        let mut ports: Vec<String> = explanation
-            .rows
-            .iter()
-            .filter_map(|row| row.port.as_ref())
-            .map(|port| format!("{} {}", port.name, port.port).trim().to_owned())
-            .collect();
+    let mut ports: Vec<String> = of_service
+        .of_pod(&wanted.name)
+        .filter_map(|row| row.port.as_ref())
+        .map(|port| format!("{} {}", port.name, port.port).trim().to_owned())
+        .collect();
+    if !ports.is_empty() {
         ports.sort();
         ports.dedup();
         return format!("the Service has no such port; it has: {}", ports.join(", "));
     }
-    let more = pods.len().saturating_sub(SHOWN);
-    pods.truncate(SHOWN);
+    let (pods, all) = of_service.pods(SHOWN);
+    if pods.is_empty() {
+        let why = of_service.explanation.reasons.iter().find(|cause| !cause.detail.is_empty());
+        let why = why.map(|cause| format!(": {}: {}", cause.code, cause.detail)).unwrap_or_default();
+        return format!("the Service has no pod {}, and selects no pod at all{why}", wanted.name);
+    }
+    let more = all - pods.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("the Service does not select a pod {}; it selects: {}{more}", wanted.name, pods.join(", "))
 }
 
 pub(super) fn check(wanted: &PodExpectation, input: &TestInput<'_>) -> Differences {
-    let explanation = input.explain(input.entry(&wanted.service)?);
+    let of_service = input.explain(input.entry(&wanted.service)?);
     let is_port = |row: &PodVerdict| match (&wanted.port, &row.port) {
         (None, _) | (_, None) => true,
         (Some(PortChoice::Number(number)), Some(port)) => port.port == *number,
         (Some(PortChoice::Name(name)), Some(port)) => port.name == *name,
     };
-    let rows: Vec<&PodVerdict> = explanation.rows.iter().filter(|r| r.pod == wanted.name && is_port(r)).collect();
+    let rows: Vec<&PodVerdict> = of_service.of_pod(&wanted.name).filter(|row| is_port(row)).collect();
     if rows.is_empty() {
-        return Err(missing(&explanation, wanted));
+        return Err(missing(&of_service, wanted));
     }
     // kube-proxy reads slices.
     let served = rows.iter().any(|r| r.served && matches!(r.scope, Scope::Slices(_)));

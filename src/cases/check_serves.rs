@@ -1,6 +1,7 @@
 //! `serves`: the ready endpoints of a Service, after the plan.
 
 use super::{
+    test_answer::{Answer, Explained, Found, Question, ServingQuestion},
     test_file::{PortChoice, ServesExpectation},
     test_input::TestInput,
     test_result::{Difference, Differences},
@@ -8,15 +9,38 @@ use super::{
 use crate::{
     engine::{
         compare::{ChangedObject, changes},
-        explain::PodState,
+        explain::{PodState, PortName},
         reason::{Reason, Severity},
         state::State,
     },
-    inventory::Entry,
     model::{Endpoint, EndpointSlice, Service, Text},
 };
 
 pub(super) fn check(wanted: &ServesExpectation, input: &TestInput<'_>) -> Differences {
+    let question = ServingQuestion::from(wanted);
+    let answer = input.answer(Question::Serves(question.clone()), || find(wanted, input))?;
+    let names = &answer.all.texts;
+    let too_few = wanted.at_least.filter(|least| names.len() < *least);
+    let differences = [
+        wanted.pods.and_then(|pods| Difference::of_values("pods", &pods, &names.len())),
+        too_few.map(|least| Difference {
+            field: "atLeast",
+            expected: vec![least.to_string()],
+            found: vec![names.len().to_string()],
+            why: Vec::new(),
+        }),
+        wanted.names.as_ref().and_then(|wanted| Difference::of_lists("names", wanted.sorted(), names)),
+    ];
+    let mut differences: Vec<Difference> = differences.into_iter().flatten().collect();
+    if let Some(first) = differences.first_mut() {
+        let why = input.answer(Question::NotServing(question), || why(wanted, names, input))?;
+        first.why = why.all.why.lines();
+    }
+    Ok(differences)
+}
+
+/// The names of the endpoints that are wanted.
+fn find(wanted: &ServesExpectation, input: &TestInput<'_>) -> Result<Answer, String> {
     let entry = input.entry(&wanted.service)?;
     let state = input.state(entry);
     if let Some(port) = &wanted.port {
@@ -30,28 +54,13 @@ pub(super) fn check(wanted: &ServesExpectation, input: &TestInput<'_>) -> Differ
         Some(ChangedObject::Slice(slice)) => Some(slice),
         _ => None,
     });
-    let mut names: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     for slice in slices.filter(|slice| publishes(slice, wanted.port.as_ref(), &state)) {
-        names.extend(slice.endpoints.iter().filter(|e| is_wanted(e, wanted)).map(|e| name(e).to_string()));
+        texts.extend(slice.endpoints.iter().filter(|e| is_wanted(e, wanted)).map(|e| name(e).to_string()));
     }
-    names.sort_unstable();
-    names.dedup();
-    let too_few = wanted.at_least.filter(|least| names.len() < *least);
-    let differences = [
-        wanted.pods.and_then(|pods| Difference::of_values("pods", &pods, &names.len())),
-        too_few.map(|least| Difference {
-            field: "atLeast",
-            expected: vec![least.to_string()],
-            found: vec![names.len().to_string()],
-            why: Vec::new(),
-        }),
-        wanted.names.as_ref().and_then(|wanted| Difference::of_lists("names", wanted.sorted(), &names)),
-    ];
-    let mut differences: Vec<Difference> = differences.into_iter().flatten().collect();
-    if let Some(first) = differences.first_mut() {
-        first.why = why(input, entry, wanted, &names);
-    }
-    Ok(differences)
+    texts.sort_unstable();
+    texts.dedup();
+    Ok(Answer { all: Found { texts, ..Found::default() }, ..Answer::default() })
 }
 
 fn has_port(state: &State<'_>, port: &PortChoice) -> Result<(), String> {
@@ -87,37 +96,41 @@ fn name(endpoint: &Endpoint) -> Text {
 }
 
 /// Who is there, and why the others are not.
-fn why<'a>(input: &TestInput<'a>, entry: &'a Entry<'a>, wanted: &ServesExpectation, names: &[String]) -> Vec<String> {
-    const SHOWN: usize = 10;
-    let explanation = input.explain(entry);
-    let mut why: Vec<String> = Vec::new();
+fn why(wanted: &ServesExpectation, names: &[String], input: &TestInput<'_>) -> Result<Answer, String> {
+    const NAMED: usize = 10;
+    let entry = input.entry(&wanted.service)?;
+    let of_service = input.explain(entry);
+    let explanation = &of_service.explanation;
+    let mut why = Explained::default();
     if !names.is_empty() {
-        why.push(format!("found: {}", names.join(", ")));
+        let more = names.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        why.add(|| format!("found: {}{more}", names[..names.len().min(NAMED)].join(", ")));
     }
     let key = entry.service.map(Service::key);
     let of_input =
         input.index.problems().iter().filter(|f| Some(&f.object) == key.as_ref() && f.severity > Severity::Info);
-    why.extend(of_input.map(|f| format!("{}: {}", f.code, f.message)));
     // The nearest workload says more than that there is no pod.
-    let is_known = why.iter().any(|line| line.starts_with(Reason::SelectorMatchesNoTemplate.code()));
+    let mut is_known = false;
+    for finding in of_input {
+        is_known |= finding.code == Reason::SelectorMatchesNoTemplate;
+        why.add(|| format!("{}: {}", finding.code, finding.message));
+    }
     let causes = explanation.reasons.iter().filter(|c| !c.detail.is_empty());
-    let causes = causes.filter(|c| !(is_known && c.code == Reason::SelectorMatchesNothing));
-    why.extend(causes.map(|c| format!("{}: {}", c.code, c.detail)));
-    let port = |p: &crate::engine::explain::PortName| match &wanted.port {
+    for cause in causes.filter(|c| !(is_known && c.code == Reason::SelectorMatchesNothing)) {
+        why.add(|| format!("{}: {}", cause.code, cause.detail));
+    }
+    let port = |p: &PortName| match &wanted.port {
         Some(PortChoice::Number(number)) => p.port == *number,
         Some(PortChoice::Name(name)) => p.name == *name,
         None => true,
     };
     let rows = explanation.rows.iter().filter(|r| r.state != PodState::Ready && r.port.as_ref().is_none_or(port));
-    why.extend(rows.filter_map(|r| {
-        let cause = r.reasons.first()?;
-        let detail = if cause.detail.is_empty() { cause.code.meaning() } else { &cause.detail };
-        Some(format!("{} in {}: {}: {detail}", r.pod, r.scope, cause.code))
-    }));
-    let more = why.len().saturating_sub(SHOWN);
-    why.truncate(SHOWN);
-    if more > 0 {
-        why.push(format!("and {more} more"));
+    for (row, cause) in rows.filter_map(|row| Some((row, row.reasons.first()?))) {
+        why.add(|| {
+            let detail = if cause.detail.is_empty() { cause.code.meaning() } else { &cause.detail };
+            format!("{} in {}: {}: {detail}", row.pod, row.scope, cause.code)
+        });
     }
-    why
+    Ok(Answer { all: Found { why, ..Found::default() }, ..Answer::default() })
 }

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::{engine::profile::Minor, model::ObjectKey};
+use super::test_file::{PortChoice, ServesExpectation};
+use crate::{
+    engine::profile::Minor,
+    model::{ObjectKey, Text},
+};
 
 /// What a case asks. The Service is `NAME` or `NAMESPACE/NAME`; all if it is missing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,6 +14,29 @@ pub(super) enum Question {
     Plan(Option<String>),
     Upgrade(Minor, Minor, Option<String>),
     Findings,
+    Serves(ServingQuestion),
+    /// Why it serves no others.
+    NotServing(ServingQuestion),
+}
+
+/// The part of a Service that a case asks about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ServingQuestion {
+    pub(super) service: String,
+    pub(super) port: Option<PortChoice>,
+    pub(super) zone: Option<Text>,
+    pub(super) clients_in_zone: Option<Text>,
+}
+
+impl From<&ServesExpectation> for ServingQuestion {
+    fn from(wanted: &ServesExpectation) -> Self {
+        Self {
+            service: wanted.service.clone(),
+            port: wanted.port.clone(),
+            zone: wanted.zone.clone(),
+            clients_in_zone: wanted.clients_in_zone.clone(),
+        }
+    }
 }
 
 /// What is there, and what explains it.

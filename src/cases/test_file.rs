@@ -109,7 +109,7 @@ pub(super) struct ServesExpectation {
 }
 
 /// A port of a Service.
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(untagged)]
 pub(super) enum PortChoice {
     Number(i32),

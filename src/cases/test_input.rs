@@ -9,6 +9,7 @@ use std::{
 use serde_json::value::RawValue;
 
 use super::{
+    explained_service::ExplainedService,
     test_answer::{Answer, Question},
     test_file::PortChoice,
 };
@@ -18,7 +19,7 @@ use crate::{
         policy::Policies,
     },
     engine::{
-        explain::{Explanation, Focus, explain_only},
+        explain::{Focus, explain_only},
         reason::Reason,
         state::{Controller, Options, Plan, State},
     },
@@ -43,6 +44,8 @@ pub struct TestInput<'a> {
     stored: ObjectsByKey<'a>,
     namespaces: Namespaces,
     answers: RefCell<BTreeMap<Question, Result<Rc<Answer>, String>>>,
+    /// By the namespace and the name of the Service.
+    explained: RefCell<HashMap<(&'a str, &'a str), Rc<ExplainedService>, HashSeed>>,
     zones: OnceCell<BTreeSet<Text>>,
     /// The first Service of each name, by its place.
     names: OnceCell<HashMap<&'a str, usize, HashSeed>>,
@@ -86,6 +89,7 @@ impl<'a> TestInput<'a> {
             stored,
             namespaces,
             answers: RefCell::default(),
+            explained: RefCell::default(),
             zones: OnceCell::new(),
             names: OnceCell::new(),
             separators: OnceCell::new(),
@@ -180,10 +184,14 @@ impl<'a> TestInput<'a> {
         self.index.state(entry)
     }
 
-    /// What `explain` says of a Service.
-    pub(super) fn explain(&self, entry: &'a Entry<'a>) -> Explanation {
-        let focus = Focus { unknown: self.index.unknown_of(entry), ..Focus::default() };
-        explain_only(&self.index.state(entry), &self.options, focus)
+    /// What `explain` says of a Service, which is found once for all cases that ask it.
+    pub(super) fn explain(&self, entry: &'a Entry<'a>) -> Rc<ExplainedService> {
+        let mut explained = self.explained.borrow_mut();
+        let of_service = explained.entry((entry.namespace.as_str(), entry.name.as_str())).or_insert_with(|| {
+            let focus = Focus { unknown: self.index.unknown_of(entry), ..Focus::default() };
+            Rc::new(ExplainedService::new(explain_only(&self.index.state(entry), &self.options, focus)))
+        });
+        of_service.clone()
     }
 
     pub(super) fn plan(&self, entry: &'a Entry<'a>, options: &Options) -> Plan {

@@ -30,6 +30,8 @@ pub(super) const MOST_LABELS: usize = 1 << 18;
 pub struct KustomizedLabels {
     /// Sorted by file. Files of the same kustomizations share them.
     of_file: Vec<(PathBuf, Arc<AddedLabels>)>,
+    /// There are more than are looked at: those of no file are known.
+    are_too_many: bool,
 }
 
 /// The labels that the objects of a file get.
@@ -57,7 +59,7 @@ impl KustomizedLabels {
         let (mut entries, mut room) = (EntriesOfFiles::new(), MOST_LABELS);
         for folder in 0..graph.len() {
             if add_entries(&graph, folder, &mut room, &mut entries).is_none() {
-                break;
+                return Self { are_too_many: true, ..Self::default() };
             }
         }
         Self::of_entries(entries)
@@ -92,7 +94,8 @@ impl KustomizedLabels {
         }
         let added: Vec<Arc<AddedLabels>> =
             different.into_iter().map(|entries| Arc::new(AddedLabels::of(entries, &mut values))).collect();
-        Self { of_file: of_file.into_iter().map(|(file, number)| (file.to_owned(), added[number].clone())).collect() }
+        let of_file = of_file.into_iter().map(|(file, number)| (file.to_owned(), added[number].clone()));
+        Self { of_file: of_file.collect(), are_too_many: false }
     }
 
     /// An object of the file with the labels, in the same lines; `None` if it gets none. They take some of the room, in bytes.
@@ -102,6 +105,9 @@ impl KustomizedLabels {
         object: &RawValue,
         room: &mut usize,
     ) -> Result<Option<Box<RawValue>>, TooManyLabels> {
+        if self.are_too_many {
+            return Err(TooManyLabels);
+        }
         if self.of_file.is_empty() {
             return Ok(None);
         }
@@ -247,6 +253,22 @@ mod tests {
         let is_labelled = |room: &mut usize| labels.add_to("k/7.yaml", &raw, room).map(|labelled| labelled.is_some());
         assert_eq!([(); 3].map(|()| is_labelled(&mut room)), [Ok(true), Ok(true), Err(TooManyLabels)]);
         assert!(labels.add_to("other.yaml", &raw, &mut 0).unwrap().is_none());
+    }
+
+    #[test]
+    fn too_many_labels_are_known_of_no_file() {
+        let files: Vec<String> = (0..1 << 10).map(|i| format!("{i}.yaml")).collect();
+        let labels =
+            |most: usize| -> Vec<Value> { (0..most).map(|i| json!({ "pairs": { i.to_string(): "x" } })).collect() };
+        let raw = serde_json::value::to_raw_value(&json!({ "kind": "Service" })).unwrap();
+        for (most, want) in [(200, Ok(true)), (300, Err(TooManyLabels))] {
+            let kustomizations = kustomizations(&[("k", json!({ "resources": files, "labels": labels(most) }))]);
+            let labels = KustomizedLabels::of(&kustomizations);
+            for file in ["k/7.yaml", "other.yaml"] {
+                let got = labels.add_to(file, &raw, &mut { 1 << 20 }).map(|labelled| labelled.is_some());
+                assert_eq!(got, want.map(|of_k| of_k && file.starts_with('k')), "{most} {file}");
+            }
+        }
     }
 
     /// As `kubectl kustomize` writes them.

@@ -50,6 +50,8 @@ pub(super) fn letters_below(a: &str, b: &str, limit: usize) -> Option<usize> {
     let limit = limit.min(LONGEST + 1);
     // Only what is closer to the diagonal than the limit is computed: all else has no less than the limit.
     let mut row: SmallVec<[usize; 32]> = (0..=b.len()).map(|column| column.min(limit)).collect();
+    // A vector that may be inline or not asks where its elements are at each index.
+    let row = row.as_mut_slice();
     for (i, x) in a.iter().enumerate() {
         let (from, to) = ((i + 1).saturating_sub(limit), (i + limit).min(b.len()));
         let mut diagonal = std::mem::replace(&mut row[from], (i + 1).min(limit));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     comparisons::Comparisons,
-    letters::{letters, may_be_mistyped},
+    letters::{letters_below, may_be_mistyped},
     manifests::Manifests,
     matching::workload_name,
     unmatched::Namespaces,
@@ -168,7 +168,7 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
             let message = format!("{named} of the namespace; too many names are compared to find the nearest");
             return Some(TargetFault { severity: Severity::Info, ..TargetFault::missing("name", message) });
         }
-        let of_kind = alike.iter().min_by_key(|w| letters(&w.name, &target.name));
+        let of_kind = nearest_name(alike, &target.name);
         if let Some(typo) = of_kind.filter(|w| may_be_mistyped(&w.name, &target.name)) {
             return nearest("name", typo);
         }
@@ -198,6 +198,17 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
         let severity = if is_placed && !is_scaled { fault.severity } else { Severity::Info };
         Some(TargetFault { severity, ..fault })
     }
+}
+
+/// The first of the workloads whose names differ least from a name.
+fn nearest_name<'w, 'a>(workloads: &'w [&'a Workload], name: &str) -> Option<&'w &'a Workload> {
+    let mut best = (None, usize::MAX);
+    for workload in workloads {
+        if let Some(letters) = letters_below(&workload.name, name, best.1) {
+            best = (Some(workload), letters);
+        }
+    }
+    best.0
 }
 
 /// What is wrong with the kind of a target, whatever else there is.

@@ -15,12 +15,14 @@ use crate::{
     },
     servers::{
         rest,
-        webhook::{self, WebhookPart},
+        webhook::{self, WebhookLimits, WebhookPart},
     },
 };
 
 /// How long a thread waits for work to compute.
 const IDLE_THREAD: Duration = Duration::from_secs(2);
+/// Threads that read files and resolve names, besides those that compute.
+const FILE_THREADS: usize = 2;
 
 /// Serves until SIGTERM or SIGINT, on its own runtime. `announce` gets the text for the terminal when the sockets are
 /// bound.
@@ -30,6 +32,7 @@ pub fn run(options: &ServeOptions, announce: impl FnOnce(&str)) -> anyhow::Resul
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_keep_alive(IDLE_THREAD)
+        .max_blocking_threads(computing_threads(options) + FILE_THREADS)
         .build()
         .context("the async runtime")?;
     let done = runtime.block_on(async {
@@ -43,6 +46,15 @@ pub fn run(options: &ServeOptions, announce: impl FnOnce(&str)) -> anyhow::Resul
     // Do not wait for computations that outlived the drain limit.
     runtime.shutdown_background();
     done
+}
+
+/// How many jobs are computed at once. Without this limit, a job that begins while another one is about to end gets a new
+/// thread, with memory of its own.
+fn computing_threads(options: &ServeOptions) -> usize {
+    /// Reviews that no API server writes are read one after the other.
+    const WHOLE_REVIEWS: usize = 1;
+    let of_webhook = |limits: &WebhookLimits| limits.large + limits.conversions + WHOLE_REVIEWS;
+    options.limits.threads + options.webhook.as_ref().map_or(0, |webhook| of_webhook(&webhook.limits))
 }
 
 /// The server of `roster serve`, with its sockets bound.

@@ -12,21 +12,29 @@
 //!
 //! This file is the only place with `cfg(feature)`: features gate modules, never behaviour.
 
+#[path = "../crates/admission/src/lib.rs"]
 pub mod admission;
 #[cfg(feature = "decode")]
+#[path = "../crates/manifests/src/cases/mod.rs"]
 pub mod cases;
 #[cfg(feature = "shell")]
 pub mod cli;
+#[path = "../crates/admission/src/convert/mod.rs"]
 pub mod convert;
 #[cfg(feature = "decode")]
+#[path = "../crates/manifests/src/decode/mod.rs"]
 pub mod decode;
 pub mod deploy;
+#[path = "../crates/engine/src/lib.rs"]
 pub mod engine;
+#[path = "../crates/manifests/src/inventory/mod.rs"]
 pub mod inventory;
 #[cfg(feature = "shell")]
 pub mod kube_api;
 #[cfg(feature = "decode")]
+#[path = "../crates/manifests/src/lint/mod.rs"]
 pub mod lint;
+#[path = "../crates/engine/src/model/mod.rs"]
 pub mod model;
 #[cfg(feature = "shell")]
 pub mod runtime;

@@ -391,7 +391,7 @@ kind: Service
 
     #[test]
     fn the_example_is_sound() {
-        let example = include_str!("../../examples/policy.yaml");
+        let example = include_str!("../../../../examples/policy.yaml");
         let (policies, problems) = policies(example.as_bytes(), &Source::file("policy.yaml")).unwrap();
         assert_eq!((policies.iter().len(), problems), (2, vec![]));
     }

@@ -45,17 +45,17 @@ fn in_order(json: &str) -> String {
 
 #[test]
 fn scalars_have_the_types_of_kubectl() {
-    check(include_str!("../../../tests/data/yaml/scalars.jsonl"), 350);
+    check(include_str!("../../../../../tests/data/yaml/scalars.jsonl"), 350);
 }
 
 #[test]
 fn keys_have_the_texts_of_kubectl() {
-    check(include_str!("../../../tests/data/yaml/keys.jsonl"), 340);
+    check(include_str!("../../../../../tests/data/yaml/keys.jsonl"), 340);
 }
 
 #[test]
 fn documents_are_merged_as_by_kubectl() {
-    check(include_str!("../../../tests/data/yaml/documents.jsonl"), 70);
+    check(include_str!("../../../../../tests/data/yaml/documents.jsonl"), 70);
 }
 
 #[test]

@@ -482,7 +482,7 @@ fn several_threads_read_the_same_as_one() {
 fn the_sample_is_a_cluster_at_rest() {
     use crate::inventory::whole;
     let mut inventory = Inventory::default();
-    read(&include_bytes!("../../examples/shop.yaml")[..], &one_thread(), &mut inventory).unwrap();
+    read(&include_bytes!("../../../../examples/shop.yaml")[..], &one_thread(), &mut inventory).unwrap();
     let index = inventory.index();
     assert!(index.problems().is_empty());
     let options = crate::engine::state::Options::default();

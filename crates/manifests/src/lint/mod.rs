@@ -12,6 +12,7 @@ mod kustomize;
 mod scopes;
 mod skip;
 mod template_text;
+#[path = "../../../validation/src/lib.rs"]
 pub mod validation;
 mod waiver;
 

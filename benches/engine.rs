@@ -7,9 +7,9 @@ use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use roster::decode::{Source, request};
-use roster::engine::state::{Controller, Limit};
-use roster::model::defaults::Defaults;
+use roster_engine::model::defaults::Defaults;
+use roster_engine::state::{Controller, Limit};
+use roster_manifests::decode::{Source, request};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 

@@ -7,9 +7,9 @@ use std::hint::black_box;
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use roster::decode::{Source, request};
-use roster::engine::view::{ProxyView, Viewpoint};
-use roster::model::{Nodes, defaults::Defaults};
+use roster_engine::model::{Nodes, defaults::Defaults};
+use roster_engine::view::{ProxyView, Viewpoint};
+use roster_manifests::decode::{Source, request};
 use serde_json::Value;
 
 // The allocator of the released program.

@@ -2,10 +2,11 @@
 
 use std::{error::Error, fs::File};
 
-use roster::{
-    admission::{self, Mode, Rule, Settings, Stage},
+use roster_admission as admission;
+use roster_admission::{Mode, Rule, Settings, Stage};
+use roster_manifests::{
     decode::{self, Source},
-    inventory::{Inventory, Snapshot},
+    inventory::{Answers, Inventory, Snapshot},
 };
 
 /// An Endpoints object with an address that a cluster must never publish.
@@ -43,6 +44,6 @@ pub(crate) fn answer(path: &str) -> Result<String, Box<dyn Error>> {
         settings.set(*rule, Mode::Enforce);
     }
     let (version, request) = admission::read_review(REVIEW.as_bytes()).map_err(|e| e.to_string())?;
-    let decision = admission::decide(&request, Stage::Validate, &settings, &cluster);
+    let decision = admission::decide(&request, Stage::Validate, &settings, &Answers(cluster));
     Ok(String::from_utf8(admission::answer_review(version, &request.uid, &decision))? + "\n")
 }

@@ -2,12 +2,12 @@
 
 use std::{error::Error, fmt::Write, fs::File};
 
-use roster::{
+use roster_engine::{
+    explain::{Focus, LabelGroups, PodState, explain_only},
+    state::Options,
+};
+use roster_manifests::{
     decode::{self, Source},
-    engine::{
-        explain::{Focus, LabelGroups, PodState, explain_only},
-        state::Options,
-    },
     inventory::Inventory,
 };
 

@@ -2,13 +2,13 @@
 
 use std::{error::Error, fmt::Write, fs::File};
 
-use roster::{
+use roster_engine::{
+    compare,
+    plan::plan,
+    state::{Controller, Options},
+};
+use roster_manifests::{
     decode::{self, Source},
-    engine::{
-        compare,
-        plan::plan,
-        state::{Controller, Options},
-    },
     inventory::Inventory,
 };
 

@@ -6,14 +6,15 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use roster::{
-    admission::{self, Mode, Rule, Settings, Stage},
+use roster_admission as admission;
+use roster_admission::{Mode, Rule, Settings, Stage};
+use roster_engine::{
+    plan::plan,
+    state::{Controller, Options},
+};
+use roster_manifests::{
     decode::{self, Source},
-    engine::{
-        plan::plan,
-        state::{Controller, Options},
-    },
-    inventory::{Inventory, Snapshot},
+    inventory::{Answers, Inventory, Snapshot},
 };
 use serde_json::{Value, json};
 
@@ -69,7 +70,7 @@ fn deciding(c: &mut Criterion) {
         group.bench_with_input(BenchmarkId::from_parameter(endpoints), &body, |b, body| {
             b.iter(|| {
                 let (version, request) = admission::read_review(black_box(body)).unwrap();
-                let decision = admission::decide(&request, Stage::Validate, &settings, &cluster);
+                let decision = admission::decide(&request, Stage::Validate, &settings, &Answers(&cluster));
                 assert!(decision.allowed(), "{:?}", decision.denied);
                 admission::answer_review(version, &request.uid, &decision)
             });

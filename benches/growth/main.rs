@@ -3,7 +3,7 @@
 //! `prepare DIR BYTES containing TEXT` writes the inputs of all cases whose names contain TEXT to DIR, and prints a line for each;
 //! `prepare DIR BYTES named NAME…` those of some cases.
 //! `measure` reads such lines, and gives each input to its way in. Callgrind counts from `growth_begin` to `growth_end`.
-//! `largest [FILTER]` gives bodies as large as the limits allow, one dimension each, and prints seconds of processor time.
+//! `largest [NAME…]` gives bodies as large as the limits allow, one dimension each, and prints seconds of processor time.
 //! Without one of these words, this is the program `roster` itself: the command line is measured so.
 #![expect(
     clippy::disallowed_methods,
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
             prepare(Path::new(folder), bytes, |name| names.contains(&name))
         }
         ["measure"] => measure(),
-        ["largest", filter @ ..] => largest(filter.first().copied().unwrap_or("")),
+        ["largest", names @ ..] => largest(|name| names.is_empty() || names.contains(&name)),
         _ => return roster::cli::main(),
     };
     match done {
@@ -161,12 +161,12 @@ fn measure() -> Result<()> {
 
 /// Gives the largest allowed body of each dimension to its way in, and prints its bytes, the processor time that it took and
 /// the time that is allowed.
-fn largest(filter: &str) -> Result<()> {
+fn largest(is_wanted: impl Fn(&str) -> bool) -> Result<()> {
     let ways = Ways::new()?;
     for family in FAMILIES.iter().copied().flatten() {
         for (dimension, _) in family.base {
             let name = family.case_name(&[*dimension]);
-            if !name.contains(filter) {
+            if !is_wanted(&name) {
                 continue;
             }
             let make = |n: usize| (family.make)(&Sizes::of(family, &[*dimension], n));

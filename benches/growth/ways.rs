@@ -9,16 +9,18 @@ use axum::{
     http::{Request, StatusCode, header::CONTENT_TYPE},
 };
 use roster::{
-    admission::{AdmissionRequest, Mode, Rule, Settings, policy::Policies},
-    decode,
-    inventory::{NamespaceRow, Sink, Store, Stored},
-    model::{EndpointSlice, Node, Pod, Service},
     runtime::net::Health,
     servers::{
         edge::{EdgeScheme, WatchedNode},
         rest::{self, RestApp, RestLimits},
         webhook::{self, AdmissionMetrics, FailureMode, SettingsSource, Webhook, WebhookLimits},
     },
+};
+use roster_admission::{AdmissionRequest, Mode, Rule, Settings, policy::Policies};
+use roster_engine::model::{EndpointSlice, Node, Pod, Service};
+use roster_manifests::{
+    decode,
+    inventory::{Answers, NamespaceRow, Sink, Store, Stored},
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -177,7 +179,14 @@ fn webhook_router(input: &Input) -> Result<Router> {
     let store = filled_store(&input.stored)?;
     let limits = WebhookLimits { request: FOREVER, body_pace: 1, large: 1, ..WebhookLimits::default() };
     let health = Health::default();
-    let webhook = Webhook::new(store, settings, AdmissionMetrics::default(), limits, FailureMode::Policy, &health);
+    let webhook = Webhook::new(
+        Arc::new(Answers(store)),
+        settings,
+        AdmissionMetrics::default(),
+        limits,
+        FailureMode::Policy,
+        &health,
+    );
     Ok(webhook::router(webhook))
 }
 

@@ -4,11 +4,10 @@
 use std::{hint::black_box, time::Instant};
 
 use anyhow::{Context, Result, ensure};
-use roster::{
-    admission::{self, Mode, Rule, Settings, Stage},
-    inventory::{NamespaceRow, Store},
-    model::{EndpointSlice, Node, Pod, Service},
-};
+use roster_admission as admission;
+use roster_admission::{Mode, Rule, Settings, Stage};
+use roster_engine::model::{EndpointSlice, Node, Pod, Service};
+use roster_manifests::inventory::{Answers, NamespaceRow, Store};
 use serde_json::{Value, json};
 
 #[global_allocator]
@@ -33,7 +32,7 @@ fn main() -> Result<()> {
     for _ in 0..ROUNDS {
         let began = Instant::now();
         let (version, request) = admission::read_review(&body).map_err(|e| anyhow::anyhow!("{e}"))?;
-        let decision = admission::decide(&request, Stage::Validate, &settings, &cluster);
+        let decision = admission::decide(&request, Stage::Validate, &settings, &Answers(&cluster));
         black_box(admission::answer_review(version, &request.uid, &decision));
         times.push(began.elapsed());
         // If a rule denied, later rules would not be measured.

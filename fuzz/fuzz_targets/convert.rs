@@ -2,7 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use roster::{admission::policy, convert::{self, ConversionTarget}, decode::{self, Source}};
+use roster_admission::{
+    convert::{self, ConversionTarget},
+    policy,
+};
+use roster_manifests::decode::{self, Source};
 use serde_json::value::RawValue;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -5,8 +5,8 @@ use std::io::Write;
 
 use flate2::{Compression, write::GzEncoder};
 use libfuzzer_sys::fuzz_target;
-use roster::decode::InputFormat;
 use roster_fuzz::inputs;
+use roster_manifests::decode::InputFormat;
 
 fuzz_target!(|input: (u16, u8, &[u8])| {
     let (at, change, plain) = input;

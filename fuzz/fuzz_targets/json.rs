@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use roster::decode::InputFormat;
 use roster_fuzz::inputs;
+use roster_manifests::decode::InputFormat;
 
 fuzz_target!(|bytes: &[u8]| inputs::read_and_plan(bytes, InputFormat::Json));

@@ -3,14 +3,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use roster::{
-    admission::{AdmissionRequest, KINDS, Nothing, Operation},
-    decode::{self, Source},
-    inventory::{Inventory, Snapshot},
-};
+use roster_admission::{AdmissionRequest, KINDS, Nothing, Operation};
 use roster_fuzz::{
     reviews::{settle, strict},
     state,
+};
+use roster_manifests::{
+    decode::{self, Source},
+    inventory::{Answers, Inventory, Snapshot},
 };
 use serde_json::{Value, json, value::to_raw_value};
 
@@ -42,7 +42,7 @@ fuzz_target!(|given: (state::Request, u16)| {
             ..AdmissionRequest::default()
         };
         settle(&request, &settings, &Nothing);
-        settle(&request, &settings, &Snapshot::of(&inventory));
+        settle(&request, &settings, &Answers(Snapshot::of(&inventory)));
     }
 });
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use roster::engine::reason::Reason;
+use roster_engine::reason::Reason;
 use roster_fuzz::{inputs, state};
 
 fuzz_target!(|state: state::Request| {

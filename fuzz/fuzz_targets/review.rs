@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use roster::admission::{AdmissionRequest, Nothing, Stage, answer_review, decide, read_review};
+use roster_admission::{AdmissionRequest, Nothing, Stage, answer_review, decide, read_review};
 use roster_fuzz::reviews::{settle, strict};
 use serde_json::{Value, value::to_raw_value};
 

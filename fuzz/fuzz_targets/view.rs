@@ -2,15 +2,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use roster::{
-    decode::{
-        Source,
-        request::{ViewRequest, read_view},
-    },
-    engine::view::{GridView, KeyOrder, ProxyView, PrunedObject, PrunedView, SUPEREDGE_KEYS, Viewpoint, YurtView},
+use roster_engine::{
     model::{Endpoint, EndpointSlice, Nodes, Service},
+    view::{GridView, KeyOrder, ProxyView, PrunedObject, PrunedView, SUPEREDGE_KEYS, Viewpoint, YurtView},
 };
 use roster_fuzz::state::ViewBody;
+use roster_manifests::decode::{
+    Source,
+    request::{ViewRequest, read_view},
+};
 
 fuzz_target!(|body: ViewBody| {
     let Ok(mut request) = read_view(&body.0.to_string(), &Source::body()) else { return };
@@ -36,7 +36,11 @@ fuzz_target!(|body: ViewBody| {
         keys_only_add(&GridView { order: KeyOrder::AnyKey, ..grid }, service, &slices);
         let pruned: Vec<_> = slices.iter().map(|slice| yurt.prune(Some(service), *slice)).collect();
         for slice in &pruned {
-            assert_eq!(yurt.prune(Some(service), &slice.object).object, slice.object, "a second pruning changes nothing");
+            assert_eq!(
+                yurt.prune(Some(service), &slice.object).object,
+                slice.object,
+                "a second pruning changes nothing"
+            );
         }
     }
 });
@@ -44,7 +48,8 @@ fuzz_target!(|body: ViewBody| {
 /// Every list has only endpoints of the port; that for `Local` only those of the node; one has both.
 fn lists_are_parts(request: &ViewRequest, at: Viewpoint<'_>) {
     let known = &request.known;
-    let view = ProxyView::of(&known.services, &known.slices, request.family, at, usize::MAX).expect("there is no limit");
+    let view =
+        ProxyView::of(&known.services, &known.slices, request.family, at, usize::MAX).expect("there is no limit");
     serde_json::to_vec(&view.ports).expect("a view is JSON");
     for port in &view.ports {
         let all: Vec<String> = port.endpoints.iter().map(|e| e.endpoint.to_string()).collect();

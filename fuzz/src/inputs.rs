@@ -3,14 +3,14 @@
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
 
-use roster::{
+use roster_engine::{
+    reason::Finding,
+    state::{Controller, Options, Plan},
+};
+use roster_manifests::{
     decode::{
         self, InputFormat, Source,
         request::{self, FieldErrors, RequestError},
-    },
-    engine::{
-        reason::Finding,
-        state::{Controller, Options, Plan},
     },
     inventory::{Inventory, whole},
 };

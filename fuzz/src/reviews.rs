@@ -1,9 +1,7 @@
 //! Shared code of the targets for the webhook.
 
-use roster::{
-    admission::{AdmissionRequest, Knowledge, Mode, Rule, Settings, Stage, decide},
-    model::json::patch::apply,
-};
+use roster_admission::patch::apply;
+use roster_admission::{AdmissionRequest, Knowledge, Mode, Rule, Settings, Stage, decide};
 use serde_json::{Value, value::to_raw_value};
 
 /// Every rule, enforced.
@@ -29,6 +27,7 @@ pub fn settle(request: &AdmissionRequest<'_>, settings: &Settings, cluster: &dyn
     json_patch::patch(&mut stored, &read).expect("a patch fits as text");
     assert_eq!(changed, stored, "{patch:?}");
     let patched = to_raw_value(&changed).expect("it was JSON before");
-    let again = decide(&AdmissionRequest { object: Some(&patched), ..request.clone() }, Stage::Mutate, settings, cluster);
+    let again =
+        decide(&AdmissionRequest { object: Some(&patched), ..request.clone() }, Stage::Mutate, settings, cluster);
     assert!(again.patch.is_empty(), "{patch:?} then {:?}", again.patch);
 }

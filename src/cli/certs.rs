@@ -11,6 +11,7 @@ use std::{
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use roster_engine::model::dns;
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde::Serialize;
 
@@ -21,13 +22,10 @@ use super::{
     style::{GREEN, RED, YELLOW},
     table::{Cell, Table},
 };
-use crate::{
-    model::dns,
-    runtime::{
-        certificates::{CertificateLifetimes, Material, advance},
-        clock::Clock,
-        tls::{CertificateInfo, ValidityError},
-    },
+use crate::runtime::{
+    certificates::{CertificateLifetimes, Material, advance},
+    clock::Clock,
+    tls::{CertificateInfo, ValidityError},
 };
 
 /// Show certificates, or issue certificates to try the webhook with.

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
+use roster_engine::profile::Minor;
+use roster_manifests::inventory::Inventory;
+
 use super::{messages, progress_line::ProgressLine};
-use crate::{
-    engine::profile::Minor,
-    inventory::Inventory,
-    kube_api::{self, ReadCluster, Target},
-};
+use crate::kube_api::{self, ReadCluster, Target};
 
 /// Arguments that choose a cluster.
 #[derive(Debug, clap::Args)]

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use clap::Args;
+use roster_engine::profile::{self, Difference, MEANINGS, Minor, Profile};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,7 +13,6 @@ use super::{
     style::{BOLD, DIM},
     table::{Cell, Table},
 };
-use crate::engine::profile::{self, Difference, MEANINGS, Minor, Profile};
 
 /// List the Kubernetes releases that Roster can act like, and what differs.
 ///

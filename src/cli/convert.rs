@@ -6,6 +6,8 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+use roster_admission::convert::{Conversion, ConversionTarget, convert_objects};
+use roster_manifests::decode::Document;
 use serde_json::value::RawValue;
 
 use super::{
@@ -15,10 +17,6 @@ use super::{
     output::{Output, command_formats},
     style::DIM,
     table::{Cell, Table},
-};
-use crate::{
-    convert::{Conversion, ConversionTarget, convert_objects},
-    decode::Document,
 };
 
 /// Convert objects to another version or kind, and report what is lost.

@@ -1,8 +1,7 @@
 //! `--defaults` and `--ip-families`: what is filled in where a manifest leaves it out.
 
 use clap::{Args, ValueEnum};
-
-use crate::model::defaults::{ClusterFamilies, Defaults, DefaultsMode};
+use roster_engine::model::defaults::{ClusterFamilies, Defaults, DefaultsMode};
 
 /// Arguments for what an API server would fill in.
 #[derive(Debug, Args)]

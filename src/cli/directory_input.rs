@@ -6,6 +6,15 @@ use std::{
 };
 
 use anyhow::{anyhow, bail};
+use roster_engine::{
+    model::{ObjectKey, defaults::Defaults, json::raw::object_key},
+    reason::{Finding, Reason},
+};
+use roster_manifests::{
+    decode::{self, Document, Source},
+    inventory::Inventory,
+    lint::{PatchRoom, Skip, scopes},
+};
 
 use super::{
     input_paths::{ExpandedPaths, named_paths},
@@ -14,13 +23,6 @@ use super::{
     messages,
     overlay_objects::{self, OverlayObjects},
     refused_objects::{self, Refusals},
-};
-use crate::{
-    decode::{self, Document, Source},
-    engine::reason::{Finding, Reason},
-    inventory::Inventory,
-    lint::{PatchRoom, Skip, scopes},
-    model::{ObjectKey, defaults::Defaults, json::raw::object_key},
 };
 
 /// Larger files are what a cluster printed, and are read as a stream.

@@ -5,13 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::input_paths;
-use crate::{
-    decode::{self, Source},
-    engine::reason::Reason,
-    inventory::Index,
+use roster_engine::{
     model::{ObjectKey, Resource, Text, json::raw::object_key},
+    reason::Reason,
 };
+use roster_manifests::{
+    decode::{self, Source},
+    inventory::Index,
+};
+
+use super::input_paths;
 
 /// Larger files are not read a second time to find lines.
 const MAX_BYTES: usize = 64 << 20;

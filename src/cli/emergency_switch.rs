@@ -3,6 +3,10 @@
 use std::{io::Write, path::PathBuf, time::Duration};
 
 use clap::Args;
+use roster_engine::{
+    model::{Resource, installed::NAME},
+    phrase::counted,
+};
 use serde::Serialize;
 
 use super::{
@@ -13,9 +17,7 @@ use super::{
     table::Table,
 };
 use crate::{
-    engine::phrase::counted,
     kube_api::Target,
-    model::{Resource, installed::NAME},
     servers::webhook::emergency::{
         self, ConfigurationOutcome, Direction, FailurePolicyChange, SwitchError, SwitchOrder,
     },

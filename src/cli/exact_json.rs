@@ -3,11 +3,11 @@
 use std::{borrow::Cow, cell::RefCell, fmt::Write};
 
 use anyhow::Context;
+use roster_engine::model::json::raw::{JsonMembers, JsonNode};
 use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::value::RawValue;
 
 use super::printable::{has_hidden, has_hidden_in_lines};
-use crate::model::json::raw::{JsonMembers, JsonNode};
 
 /// The YAML text of a value; it ends with a line end. The value is written as JSON first, so that there is one YAML writer
 /// instead of one for each type, each of which would take long to compile.
@@ -151,7 +151,8 @@ mod tests {
         let want =
             "\"a\\u202eb\": \"c\\u009bd\\n\"\ne: |\n  two\n  lines\nf: \"hidden-text-1-\"\ng:\n- \"\\U000e0041\\\"\"\n";
         assert_eq!(yaml, want);
-        let read: serde_json::Value = serde_json::from_str(&crate::decode::yaml_as_json(&yaml, "").unwrap()).unwrap();
+        let read: serde_json::Value =
+            serde_json::from_str(&roster_manifests::decode::yaml_as_json(&yaml, "").unwrap()).unwrap();
         assert_eq!(read, serde_json::from_str::<serde_json::Value>(json).unwrap());
     }
 

@@ -5,17 +5,16 @@ use std::{
     io::{self, Write},
 };
 
+use roster_engine::{
+    reason::{Finding, Reason, Severity},
+    state::{EventType, Plan},
+};
+use roster_manifests::inventory::{Entry, Findings};
+
 use super::{
     output::Output,
     style::{BOLD, DIM, YELLOW},
     table::{Cell, Table},
-};
-use crate::{
-    engine::{
-        reason::{Finding, Reason, Severity},
-        state::{EventType, Plan},
-    },
-    inventory::{Entry, Findings},
 };
 
 /// The most findings of a code that [`FindingsReport::shortened`] lists.

@@ -7,6 +7,18 @@ use std::{
 
 use anyhow::ensure;
 use clap::Args;
+use roster_engine::{
+    model::{
+        ObjectKey, Text,
+        defaults::{DEFAULT_NAMESPACE, Defaults},
+    },
+    profile::Minor,
+    reason::{Finding, Reason, Severity},
+};
+use roster_manifests::{
+    decode::{self, Source},
+    inventory::{Index, Inventory, workloads},
+};
 
 use super::{
     cluster_args::{self, ClusterArgs},
@@ -18,18 +30,6 @@ use super::{
     progress_line::ProgressLine,
     refused_objects::{self, Refusals},
     service_choice::{ChoiceArgs, ServiceChoice},
-};
-use crate::{
-    decode::{self, Source},
-    engine::{
-        profile::Minor,
-        reason::{Finding, Reason, Severity},
-    },
-    inventory::{Index, Inventory, workloads},
-    model::{
-        ObjectKey, Text,
-        defaults::{DEFAULT_NAMESPACE, Defaults},
-    },
 };
 
 /// What to do where the arguments name no input.

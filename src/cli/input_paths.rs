@@ -12,12 +12,10 @@ use std::{
 };
 
 use anyhow::{Context, anyhow, ensure};
+use roster_engine::model::HashSeed;
+use roster_manifests::lint::{Skip, is_kustomization, path_within};
 
 use super::{messages, suggestion::nearest};
-use crate::{
-    lint::{Skip, is_kustomization, path_within},
-    model::HashSeed,
-};
 
 /// The files that the arguments name, with directories replaced by the files in them.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@
 
 use std::io::Read;
 
-use crate::decode::{self, DecodeError, DecodeReason, Document, ReadableText, Source};
+use roster_manifests::decode::{self, DecodeError, DecodeReason, Document, ReadableText, Source};
 
 /// The largest object that is checked. An API server stores 1.5 MiB, and values take many times their text.
 pub(super) const MAX_OBJECT_BYTES: usize = 8 << 20;

@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::ensure;
+use roster_engine::model::json::raw::object_key;
+use roster_manifests::decode::{self, Document, Source};
 
 use super::{
     input_paths::{expand, open},
     messages,
-};
-use crate::{
-    decode::{self, Document, Source},
-    model::json::raw::object_key,
 };
 
 /// The texts of all input files, as JSON with the same line numbers as the file.

@@ -7,20 +7,20 @@ use std::{
 };
 
 use anyhow::ensure;
-use serde_json::Value;
-
-use super::{
-    input_paths::{ExpandedPaths, is_stdin, named_paths, open, working_directory},
-    input_room::{InputRoom, MAX_OBJECT_BYTES},
-    input_texts::InputFile,
-};
-use crate::{
+use roster_manifests::{
     decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
     inventory::workloads::UnreadObjects,
     lint::{
         Kustomizations, KustomizedLabels, Overlays, Skip, TooManyLabels, has_template_action, without_comments,
         without_placeholders,
     },
+};
+use serde_json::Value;
+
+use super::{
+    input_paths::{ExpandedPaths, is_stdin, named_paths, open, working_directory},
+    input_room::{InputRoom, MAX_OBJECT_BYTES},
+    input_texts::InputFile,
 };
 
 /// Most bytes of labels that kustomizations add to all objects together: each label may be added to each of them.

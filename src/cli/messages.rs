@@ -2,13 +2,12 @@
 
 use std::io::{self, Write};
 
+use roster_engine::reason::{Reason, Severity};
+use roster_manifests::inventory::Findings;
+
 use super::{
     printable::printable_lines,
     style::{DIM, RED, YELLOW},
-};
-use crate::{
-    engine::reason::{Reason, Severity},
-    inventory::Findings,
 };
 
 /// Prints why the program gives up.

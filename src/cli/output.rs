@@ -11,7 +11,7 @@ use super::{
     exact_json::{ExactJson, raw_to_yaml, to_yaml},
     printable::PrintableJson,
 };
-use crate::model::json::pretty::PrettyWriter;
+use crate::runtime::pretty_json::PrettyWriter;
 
 /// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

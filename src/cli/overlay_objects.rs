@@ -2,15 +2,15 @@
 
 use std::{path::PathBuf, slice};
 
-use crate::{
+use roster_engine::{
+    model::{ObjectKey, Text},
+    phrase::counted,
+    reason::{Finding, Reason},
+};
+use roster_manifests::{
     decode::{self, DecodeError, Document, Source},
-    engine::{
-        phrase::counted,
-        reason::{Finding, Reason},
-    },
     inventory::Inventory,
     lint::{CustomizedObject, Overlays},
-    model::{ObjectKey, Text},
 };
 
 /// Reads an object as an overlay has it.

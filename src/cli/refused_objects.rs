@@ -5,20 +5,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{duplicate_places::placed, input_paths::open};
-use crate::{
-    decode::{self, Document, Source},
-    engine::{
-        phrase::counted,
-        reason::{Finding, Reason},
-    },
-    inventory::Findings,
-    lint::validation::{self, is_refusal},
+use roster_engine::{
     model::{
         HashSeed, ObjectKey,
         json::{path::PathEnd, raw::object_key},
     },
+    phrase::counted,
+    reason::{Finding, Reason},
 };
+use roster_manifests::{
+    decode::{self, Document, Source},
+    inventory::Findings,
+};
+use roster_validation as validation;
+use roster_validation::is_refusal;
+
+use super::{duplicate_places::placed, input_paths::open};
 
 /// Larger files are what a cluster printed.
 const MAX_BYTES: u64 = 4 << 20;

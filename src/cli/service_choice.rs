@@ -7,16 +7,13 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
+use roster_engine::{model::LabelQuery, reason::Reason};
+use roster_manifests::inventory::{Entry, Index};
 
 use super::{
     input_paths::{has_known_extension, is_stdin},
     messages,
     suggestion::{did_you_mean, nearest},
-};
-use crate::{
-    engine::reason::Reason,
-    inventory::{Entry, Index},
-    model::LabelQuery,
 };
 
 /// Arguments that choose Services.

@@ -1,6 +1,6 @@
 //! "Did you mean …?": the name that was most likely meant.
 
-use crate::engine::enumeration::any_of;
+use roster_engine::enumeration::any_of;
 
 /// The longest text that is compared letter by letter.
 const MAX_COMPARED: usize = 512;

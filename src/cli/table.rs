@@ -8,6 +8,7 @@ use std::{
 };
 
 use anstyle::Style;
+use roster_engine::reason::Severity;
 
 use super::{
     column_layout::ColumnLayout,
@@ -15,7 +16,6 @@ use super::{
     printable::printable,
     style::{BOLD, DIM, RED, YELLOW},
 };
-use crate::engine::reason::Severity;
 
 /// One cell of a row: text and its style.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! A service account and its roles, from the permissions of a server.
 
+use roster_engine::model::permission::Permission;
 use serde_json::{Value, json};
-
-use crate::model::permission::Permission;
 
 /// The API group of roles.
 const GROUP: &str = "rbac.authorization.k8s.io";

@@ -1,5 +1,6 @@
 //! The node proxy on each node: a `DaemonSet`, and the role of its service account.
 
+use roster_engine::model::permission::Permission;
 use serde_json::{Value, json};
 
 use super::{
@@ -8,7 +9,6 @@ use super::{
     manifest_file::ManifestFile,
     names::{IMAGE, NAME},
 };
-use crate::model::permission::Permission;
 
 /// The namespace, and the name of everything in it.
 const EDGE: &str = "roster-edge";

@@ -23,10 +23,10 @@ mod workload;
 
 pub use manifest_file::ManifestFile;
 
+use roster_engine::model::permission::Permission;
 use serde_json::json;
 
 use self::access::ServiceAccount;
-use crate::model::permission::Permission;
 
 /// What the servers of an installation may do.
 #[derive(Clone, Debug)]

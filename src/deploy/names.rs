@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-pub(super) use crate::model::installed::{ADMIN_PORT, CRD, LEASE, NAME, NAMESPACE, SECRET, SERVICE, WEBHOOK_PORT};
+pub(super) use roster_engine::model::installed::{
+    ADMIN_PORT, CRD, LEASE, NAME, NAMESPACE, SECRET, SERVICE, WEBHOOK_PORT,
+};
 
 /// The image, without its tag.
 pub(super) const IMAGE: &str = "roster";

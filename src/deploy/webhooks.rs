@@ -4,13 +4,11 @@
 //! They send nothing from Roster's own namespace and kube-system, so that Roster cannot prevent itself or the control
 //! plane from starting.
 
+use roster_admission::{AdmissionKind, KINDS};
+use roster_engine::model::{Resource, names};
 use serde_json::{Value, json};
 
 use super::names::{NAME, NAMESPACE, SERVICE, cluster_meta};
-use crate::{
-    admission::{AdmissionKind, KINDS},
-    model::{Resource, names},
-};
 
 /// Seconds an API server waits for a review of a Service, which is small and is decided in less than a millisecond. A second
 /// attempt follows 250 ms after the first one.
@@ -50,7 +48,7 @@ pub(super) fn validating() -> Value {
 
 /// The CRD of policies, whose versions Roster converts.
 pub(super) fn crd() -> Value {
-    let mut crd = crate::admission::policy::crd();
+    let mut crd = roster_admission::policy::crd();
     crd["spec"]["conversion"] = json!({
         "strategy": "Webhook",
         "webhook": {
@@ -105,7 +103,7 @@ fn conditions(list: Vec<(&str, String)>) -> Value {
 
 /// The writer is not kube-controller-manager.
 fn not_a_controller() -> (&'static str, String) {
-    let users: Vec<String> = crate::admission::CONTROLLER_USERS.iter().map(|u| format!("'{u}'")).collect();
+    let users: Vec<String> = roster_admission::CONTROLLER_USERS.iter().map(|u| format!("'{u}'")).collect();
     ("not-a-controller", format!("!(request.userInfo.username in [{}])", users.join(", ")))
 }
 

@@ -9,8 +9,7 @@ use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
-
-use crate::decode::DecodeError;
+use roster_manifests::decode::DecodeError;
 
 /// The cluster to read, and how much of it.
 #[derive(Clone, Debug)]

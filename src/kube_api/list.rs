@@ -3,15 +3,17 @@
 use std::{fmt::Write, time::Duration};
 
 use kube::Client;
+use roster_engine::{
+    model::{Resource, ResourceReader, defaults::Defaults},
+    profile::Minor,
+};
+use roster_manifests::{
+    decode::{self, InputFormat, Source},
+    inventory::Inventory,
+};
 use serde::Deserialize;
 
 use super::connect::{LiveError, Target, connect};
-use crate::{
-    decode::{self, InputFormat, Source},
-    engine::profile::Minor,
-    inventory::Inventory,
-    model::{Resource, ResourceReader, defaults::Defaults},
-};
 
 /// Objects in a page: as `kubectl` asks for. A page of pods is then a few megabytes.
 const PAGE: usize = 500;

@@ -10,14 +10,12 @@ use kube::{
     core::Status,
     runtime::{WatchStreamExt, watcher},
 };
+use roster_engine::model::{Resource, json::message::message};
+use roster_manifests::inventory::{Loss, Sink};
 use tokio::time::{Instant, sleep};
 
 use super::{metrics::WatchMetrics, watch_failures::WatchFailures, watched_object::WatchedObject};
-use crate::{
-    inventory::{Loss, Sink},
-    model::{Resource, json::message::message},
-    runtime::aside::aside,
-};
+use crate::runtime::aside::aside;
 
 /// Objects in a page of a list.
 const PAGE: u32 = 500;

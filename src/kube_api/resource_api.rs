@@ -1,8 +1,7 @@
 //! The requests of one resource, by its row in the table.
 
 use kube::{Api, Client, api::ApiResource, core::DynamicObject};
-
-use crate::model::Resource;
+use roster_engine::model::Resource;
 
 /// The requests of a resource in the whole cluster, of objects as JSON.
 pub(crate) fn api(client: Client, resource: Resource) -> Api<DynamicObject> {

@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::DynamicResourceScope;
+use roster_engine::model::Resource;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-
-use crate::model::Resource;
 
 /// An object of any resource as a watch reads it. What is used of it, its sink reads from the text, so that kube's watcher
 /// is compiled once.

@@ -13,6 +13,7 @@ pub mod files;
 pub(crate) mod freed_memory;
 pub mod net;
 pub(crate) mod places;
+pub(crate) mod pretty_json;
 pub(crate) mod status_error;
 pub mod telemetry;
 pub mod tls;

@@ -16,13 +16,13 @@ use std::{
     },
 };
 
+use roster_engine::model::Interrupt;
 use tokio::{sync::oneshot, task::spawn_blocking};
 
 use super::{
     background_thread,
     places::{NoPlace, PlaceShare, Places},
 };
-use crate::model::Interrupt;
 
 /// The length in bytes of the longest input of a short job. The work on it takes some ten milliseconds.
 pub(crate) const SHORT: usize = 1 << 20;

@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use roster::model::installed::{CRD, LEASE, NAME, NAMESPACE, SECRET};
+use roster_engine::model::installed::{CRD, LEASE, NAME, NAMESPACE, SECRET};
 use serde_json::{Value, json};
 
 use super::{

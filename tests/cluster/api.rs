@@ -9,7 +9,7 @@ use kube::{
     client::Body,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use roster::model::Resource;
+use roster_engine::model::Resource;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
@@ -62,7 +62,7 @@ impl ApiServer {
     /// Creates an object as a controller, whose writes are sent to no webhook.
     pub(crate) fn create_unseen(&self, object: &Value) -> Told {
         let mut request = request("POST", &collection(object), "", "application/json", object.to_string());
-        for (name, value) in [("user", roster::admission::CONTROLLER_USERS[0]), ("group", "system:masters")] {
+        for (name, value) in [("user", roster_admission::CONTROLLER_USERS[0]), ("group", "system:masters")] {
             let name = http::HeaderName::from_bytes(format!("impersonate-{name}").as_bytes()).unwrap();
             request.headers_mut().insert(name, http::HeaderValue::from_static(value));
         }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use roster::model::installed::NAMESPACE;
+use roster_engine::model::installed::NAMESPACE;
 use serde_json::{Value, json};
 
 use super::{

@@ -10,10 +10,10 @@ mod workloads;
 
 use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, thread};
 
-use roster::{
+use roster_engine::model::{Family, ObjectMeta, Service, defaults::Defaults};
+use roster_manifests::{
     decode::{self, Source},
     inventory::Inventory,
-    model::{Family, ObjectMeta, Service, defaults::Defaults},
 };
 use serde_json::{Value, json};
 

@@ -12,13 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster::{
+use roster_engine::model::{
+    Family, Pod, Text,
+    defaults::{ClusterFamilies, Defaults},
+};
+use roster_manifests::{
     decode::{self, Source},
     inventory::{Inventory, workloads::MAX_PODS},
-    model::{
-        Family, Pod, Text,
-        defaults::{ClusterFamilies, Defaults},
-    },
 };
 use serde_json::{Value, json};
 

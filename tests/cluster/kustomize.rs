@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use roster::{
+use roster_manifests::{
     decode::{self, Source},
     lint::{CustomizedObject, Kustomizations, Overlays, PatchRoom},
 };

@@ -11,7 +11,7 @@ mod wanted;
 
 use std::{fs, path::Path};
 
-use roster::admission::{Mode, Remedy, Rule};
+use roster_admission::{Mode, Remedy, Rule};
 use serde_json::{Value, json};
 
 use super::{
@@ -128,7 +128,7 @@ fn fill(plane: &ControlPlane, dir: &Path) -> (Webhook, Option<Recorder>) {
 
 /// The CRD. Its versions are not converted here: there is nobody yet who would.
 fn crd() -> Value {
-    let mut crd = roster::admission::policy::crd();
+    let mut crd = roster_admission::policy::crd();
     crd["spec"]["conversion"] = json!({ "strategy": "None" });
     crd
 }

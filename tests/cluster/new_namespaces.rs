@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use roster::model::installed::{NAME, NAMESPACE};
+use roster_engine::model::installed::{NAME, NAMESPACE};
 use serde_json::{Value, json};
 
 use super::{

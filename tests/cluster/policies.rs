@@ -6,9 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster::{
-    admission::{Rule, policy::PolicyVersion},
+use roster_admission::{
+    Rule,
     convert::{ConversionTarget, convert_objects},
+    policy::PolicyVersion,
 };
 use serde_json::{Value, json};
 

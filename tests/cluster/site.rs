@@ -21,10 +21,8 @@ use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use roster::{
-    model::installed::{ADMIN_PORT, CRD, NAME, NAMESPACE, SERVICE, WEBHOOK_PORT},
-    runtime::certificates::{CertificateLifetimes, Material, advance},
-};
+use roster::runtime::certificates::{CertificateLifetimes, Material, advance};
+use roster_engine::model::installed::{ADMIN_PORT, CRD, NAME, NAMESPACE, SERVICE, WEBHOOK_PORT};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 

@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use roster::{
-    inventory::workloads::{ASSUMED, KnownObjects, MAX_PODS, Workload, WorkloadController, WorkloadPods, assume},
-    model::{Labels, Node, Pod, Resource, defaults::ClusterFamilies},
+use roster_engine::model::{Labels, Node, Pod, Resource, defaults::ClusterFamilies};
+use roster_manifests::inventory::workloads::{
+    ASSUMED, KnownObjects, MAX_PODS, Workload, WorkloadController, WorkloadPods, assume,
 };
 use serde_json::{Value, json};
 

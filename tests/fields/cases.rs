@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use roster::model::json::pointer::{field_path, steps};
+use roster_engine::model::json::pointer::{field_path, steps};
 use serde_json::{Map, Value, json};
 
 /// An object, and what is expected of it.

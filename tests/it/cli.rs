@@ -3,7 +3,6 @@
 mod compat;
 mod convert;
 mod defaults;
-#[cfg(feature = "shell")]
 mod edge;
 mod explain;
 mod glance;
@@ -17,13 +16,11 @@ mod lint_patches;
 mod lint_together;
 mod lint_unread;
 mod lint_yaml;
-#[cfg(feature = "shell")]
 mod live;
 mod part;
 mod plan;
 mod review;
 mod review_sarif;
-#[cfg(feature = "shell")]
 mod serve;
 mod stale;
 mod test;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use roster::engine::{
+use roster_engine::{
     profile::{Minor, PATTERN},
     reason::Reason,
 };
@@ -43,7 +43,7 @@ fn sources(folder: &Path) -> Vec<String> {
 fn code_names_rows_of_the_table_of_versions_that_exist() {
     let document = read("docs/versions.md");
     let rows: BTreeSet<&str> = document.split("<a id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    let table = read("src/engine/profile.rs");
+    let table = read("crates/engine/src/profile.rs");
     assert!(anchors(&table).collect::<BTreeSet<_>>().len() > 20);
     let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     let named: BTreeSet<&str> = sources.iter().flat_map(|source| anchors(source)).collect();

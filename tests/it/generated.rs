@@ -5,7 +5,6 @@ mod fields;
 mod kubernetes;
 mod manifests;
 mod markdown;
-#[cfg(feature = "shell")]
 mod readme;
 
 use std::{
@@ -26,16 +25,12 @@ struct Generated {
 const FILES: &[Generated] = &[
     Generated { group: "docs", path: "docs/reasons.md", text: markdown::reasons },
     Generated { group: "docs", path: "docs/versions.md", text: versions },
-    #[cfg(feature = "decode")]
     Generated { group: "docs", path: "docs/rules.md", text: crate::rules::markdown },
-    // The committed reference is that of a build with everything.
-    #[cfg(feature = "shell")]
     Generated { group: "docs", path: "docs/cli.md", text: roster::cli::cli_reference },
     // The program has it built in: a change takes two runs.
-    Generated { group: "openapi", path: "src/lint/validation/fields.json.gz", text: fields::schemas },
+    Generated { group: "openapi", path: "crates/validation/src/fields.json.gz", text: fields::schemas },
     // Before the document that is made from it; the program has it built in, so a change takes two runs.
     Generated { group: "openapi", path: "openapi/kubernetes.json", text: kubernetes::definitions },
-    #[cfg(feature = "shell")]
     Generated { group: "openapi", path: "openapi/v1.json", text: roster::servers::rest::openapi_json },
     Generated { group: "openapi", path: "openapi/v1-3.0.json", text: roster::servers::rest::openapi_30_json },
 ];

@@ -4,16 +4,13 @@ pub(crate) mod examples;
 
 use std::{fs, path::Path};
 
-use roster::{
-    admission::{
-        Decision, Mode, Rule, RuleExample, Settings,
-        offline_review::{Writer, review_object},
-        rules_markdown,
-    },
-    inventory::{Inventory, Snapshot},
-};
-
 use examples::{MODES, cluster, data, object};
+use roster_admission::{
+    Decision, Mode, Rule, RuleExample, Settings,
+    offline_review::{Writer, review_object},
+    rules_markdown,
+};
+use roster_manifests::inventory::{Answers, Inventory, Snapshot};
 
 fn decided(rule: Rule, mode: Mode, inventory: &Inventory) -> Decision {
     let mut settings = Settings::default();
@@ -22,7 +19,8 @@ fn decided(rule: Rule, mode: Mode, inventory: &Inventory) -> Decision {
     }
     settings.set(rule, mode);
     let context = Writer { user: "jane", namespace: "" };
-    let review = review_object(&object(rule).to_string(), None, context, &settings, &Snapshot::of(inventory)).unwrap();
+    let review =
+        review_object(&object(rule).to_string(), None, context, &settings, &Answers(Snapshot::of(inventory))).unwrap();
     assert!(review.reviewed, "{rule}");
     review.decision
 }

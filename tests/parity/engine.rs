@@ -2,12 +2,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use roster::decode::{Source, request};
-use roster::engine::compare::{Tally, Verb, changes};
-use roster::engine::{
+use roster_engine::compare::{Tally, Verb, changes};
+use roster_engine::{
     plan::PlanRequest,
     state::{Plan, State},
 };
+use roster_manifests::decode::{Source, request};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

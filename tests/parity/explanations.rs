@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use roster::engine::explain::{PodState, explain};
-use roster::engine::{
+use roster_engine::explain::{PodState, explain};
+use roster_engine::model::{AddressType, Family, ObjectRef, Pod, Text, names};
+use roster_engine::{
     plan::{PlanRequest, plan, selected_pods},
     state::{Controller, Plan, State},
 };
-use roster::engine::{reason::Reason, record::Scope};
-use roster::model::{AddressType, Family, ObjectRef, Pod, Text, names};
+use roster_engine::{reason::Reason, record::Scope};
 use serde_json::{Value, json};
 
 use crate::engine::Engine;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use roster::{
-    engine::view::{GridView, KeyOrder, ProxyView, PrunedView, Viewpoint, YurtView},
+use roster_engine::{
     model::{EndpointSlice, Endpoints, Family, NodePool, Nodes, Service, Text},
+    view::{GridView, KeyOrder, ProxyView, PrunedView, Viewpoint, YurtView},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,12 +1,10 @@
 //! Generated files: the test that compares them also writes them.
 //!
 //! `tests/it/generated.rs` has the table of them. With `ROSTER_WRITE=GROUP` it writes them before it compares.
-//! The table of rooms in ARCHITECTURE.md is apart: `cargo xtask layers` checks it, and needs no engine for that.
 
 use anyhow::Result;
 
 use crate::command::{cargo, run_with};
-use crate::layers;
 use crate::steps::Outcome;
 
 /// Writes the generated files of one group: `openapi` or `docs`.
@@ -14,8 +12,5 @@ pub(crate) fn write(group: &str) -> Result<Outcome> {
     let mut command = cargo();
     command.args("test --quiet --workspace --test it generated:: -- --nocapture".split(' ')).env("ROSTER_WRITE", group);
     run_with(&mut command)?;
-    if group == "docs" {
-        layers::write()?;
-    }
     Ok(Outcome::Passed)
 }

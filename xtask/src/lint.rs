@@ -6,9 +6,11 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use crate::command::{capture, capture_within, cargo, has, run, run_with};
-use crate::layers;
 use crate::steps::{Outcome, Steps};
 use crate::tidy;
+
+/// The crates of the core.
+const CORE: &[&str] = &["roster-admission", "roster-engine", "roster-manifests", "roster-validation"];
 
 /// Crates that the core must not depend on: async, sockets, HTTP, clusters, TLS.
 const IMPURE: &[&str] = &[
@@ -45,19 +47,13 @@ const NO_CARGO_DENY: &str = "cargo-deny is not installed: cargo install --locked
 /// The longest time in which the advisory database, some megabytes, must arrive.
 const FETCH_LIMIT: Duration = Duration::from_mins(1);
 
-/// The features that must build alone.
-const FEATURES: &[&str] = &["decode", "shell"];
-
 /// All lints, the quick ones first.
 pub(crate) fn all(steps: &mut Steps) {
     steps.run("fmt", || check("fmt --all --check"));
     steps.run("tidy", tidy::check);
-    steps.run("layers", layers::check);
     steps.run("core purity", core_is_pure);
     steps.run("one crypto provider", one_crypto_provider);
-    steps.run("clippy, core alone", || check("clippy --no-default-features --lib -- -D warnings"));
     steps.run("clippy, everything", || check("clippy --workspace --all-targets --all-features -- -D warnings"));
-    steps.run("each feature alone", each_feature);
     steps.run("rustdoc", rustdoc);
     steps.run("deny", deny);
     steps.run("advisories", advisories);
@@ -75,14 +71,6 @@ fn rustdoc() -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Features gate modules: each must build without the others.
-fn each_feature() -> Result<Outcome> {
-    for feature in FEATURES {
-        run("cargo", &format!("check --quiet --no-default-features --features {feature}"))?;
-    }
-    Ok(Outcome::Passed)
-}
-
 /// The names of all crates that `cargo tree` shows for these arguments.
 fn crates(arguments: &str) -> Result<BTreeSet<String>> {
     let tree = capture("cargo", &format!("tree --locked --prefix none --format {{p}} {arguments}"))?;
@@ -90,14 +78,16 @@ fn crates(arguments: &str) -> Result<BTreeSet<String>> {
 }
 
 fn core_is_pure() -> Result<Outcome> {
-    let found = crates("--package roster --no-default-features --edges normal")?;
-    ensure!(found.contains("roster") && found.contains("serde"), "cargo tree shows no core at all");
-    let impure: Vec<_> = IMPURE.iter().filter(|name| found.contains(**name)).collect();
-    ensure!(
-        impure.is_empty(),
-        "the core pulls in {impure:?}; find the dependant with: cargo tree --no-default-features --edges normal -i NAME"
-    );
-    println!("    {} crates, none of them async, HTTP or TLS", found.len() - 1);
+    for package in CORE {
+        let found = crates(&format!("--package {package} --edges normal"))?;
+        ensure!(found.contains(*package) && found.contains("serde"), "cargo tree shows no {package} at all");
+        let impure: Vec<_> = IMPURE.iter().filter(|name| found.contains(**name)).collect();
+        ensure!(
+            impure.is_empty(),
+            "{package} pulls in {impure:?}; find the dependant with: cargo tree --package {package} --edges normal -i NAME"
+        );
+        println!("    {package}: {} crates, none of them async, HTTP or TLS", found.len() - 1);
+    }
     Ok(Outcome::Passed)
 }
 

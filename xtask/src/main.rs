@@ -15,7 +15,6 @@ mod command;
 mod fuzz;
 mod generate;
 mod growth;
-mod layers;
 mod lint;
 mod oracle;
 mod parity;
@@ -47,19 +46,17 @@ struct Arguments {
 enum Task {
     /// Run what continuous integration runs: lint, test, two seconds of each attack, growth, fuzz. With the variable CI set, a missing tool is an error
     Ci,
-    /// Format, tidiness, layers, purity of the core, one crypto provider, clippy, rustdoc, licences
+    /// Format, tidiness, purity of the core, one crypto provider, clippy, rustdoc, licences
     Lint,
     /// Run all tests: unit, integration, parity; and, if the tools are installed, cluster, browser, schemathesis and generated clients
     Test(test::Arguments),
-    /// Orphan files, dead paths in documents, keys, machine paths, files that are too long
+    /// Orphan files, imports against the layers of src/, dead paths in documents, keys, machine paths, files that are too long
     Tidy,
-    /// The layers of src/: what each room may import, and that there is no circle
-    Layers(layers::Arguments),
     /// Check licences, banned crates, sources and known vulnerabilities of all dependencies (cargo-deny)
     Deny,
     /// Write openapi/, and the schemas of Kubernetes that manifests are checked against
     Openapi,
-    /// Write the generated documents anew (reasons, rules, releases, command line, table of rooms)
+    /// Write the generated documents anew (reasons, rules, releases, command line)
     Docs,
     /// Write manifests/
     Manifests,
@@ -107,7 +104,6 @@ fn run(task: Task) -> Result<bool> {
         Task::Lint => lint::all(&mut steps),
         Task::Test(arguments) => test::all(&mut steps, &arguments),
         Task::Tidy => steps.run("tidy", tidy::check),
-        Task::Layers(arguments) => steps.run("layers", || layers::run(&arguments)),
         Task::Deny => {
             steps.run("deny", lint::deny);
             steps.run("advisories", lint::advisories);

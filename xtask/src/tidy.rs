@@ -27,6 +27,7 @@ pub(crate) fn check() -> Result<Outcome> {
         machine(path, text, &mut findings);
         length(path, text, &mut findings);
         features(path, text, &mut findings);
+        layers(path, text, &mut findings);
         phrases.check(path, text, &mut findings);
     }
     if findings.is_empty() {
@@ -274,33 +275,67 @@ fn length(path: &Path, text: &str, findings: &mut Vec<String>) {
     }
 }
 
-/// Finds `cfg(feature)` elsewhere than at lists of modules and subcommands. Features must not change behaviour.
+/// Finds features in the code of the program and its crates: they have none.
 fn features(path: &Path, text: &str, findings: &mut Vec<String>) {
-    // The second decides which subcommands a build has.
-    let gates = ["src/lib.rs", "src/cli/mod.rs"];
-    if path.starts_with("src") && !gates.iter().any(|g| path == Path::new(g)) && gates_code(text) {
-        findings
-            .push(format!("{}: cfg(feature) is allowed only where modules and subcommands are listed", path.display()));
+    if (path.starts_with("src") || path.starts_with("crates")) && text.contains("cfg(feature") {
+        findings.push(format!("{}: cfg(feature): there are no features", path.display()));
     }
 }
 
-/// Whether a feature gates anything other than a module or an import.
-fn gates_code(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim);
-    while let Some(line) = lines.next() {
-        let gate = line.starts_with("#[cfg(feature") || line.starts_with("#[cfg(not(feature");
-        if !gate {
-            if line.contains("cfg(feature") {
-                return true;
-            }
-            continue;
-        }
-        let gated = lines.find(|l| !l.starts_with("#[")).unwrap_or_default();
-        if !["mod ", "pub mod ", "pub(crate) mod ", "use ", "pub use "].iter().any(|s| gated.starts_with(s)) {
-            return true;
+// ---------------------------------------------------------------- layers
+
+/// What the rooms of `src/` must not import of the others. Cargo checks the crates below them.
+const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("src/runtime/", &["cli", "deploy", "kube_api", "servers"]),
+    ("src/deploy/", &["cli", "kube_api", "runtime", "servers"]),
+    ("src/kube_api/", &["cli", "deploy", "servers"]),
+    ("src/servers/edge/", &["cli", "servers::rest", "servers::webhook"]),
+    ("src/servers/rest/", &["cli", "servers::edge", "servers::webhook"]),
+    ("src/servers/webhook/", &["cli", "servers::edge", "servers::rest"]),
+];
+
+fn layers(path: &Path, text: &str, findings: &mut Vec<String>) {
+    let Some((room, forbidden)) = FORBIDDEN.iter().find(|(room, _)| path.starts_with(room)) else { return };
+    for import in imports(text) {
+        if let Some(other) = forbidden.iter().find(|other| import.starts_with(**other)) {
+            findings.push(format!("{}: {room} imports {import}, and must not know {other}", path.display()));
         }
     }
-    false
+}
+
+/// The paths below `crate::` in the code, without comments: `a::b` of `crate::a::b`, and `a::b` and `c` of `crate::{a::b, c}`.
+fn imports(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default().trim());
+    let code = lines.collect::<Vec<_>>().concat();
+    let mut found = Vec::new();
+    for rest in code.split("crate::").skip(1) {
+        import_tree(rest, "", &mut found);
+    }
+    found
+}
+
+/// Reads one path or group of paths, and returns what follows.
+fn import_tree<'t>(text: &'t str, prefix: &str, found: &mut Vec<String>) -> &'t str {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').unwrap_or(text.len());
+    let (path, mut rest) = text.split_at(end);
+    let path = format!("{prefix}{path}");
+    let Some(inside) = rest.strip_prefix('{') else {
+        found.push(path);
+        return rest;
+    };
+    rest = inside;
+    loop {
+        rest = import_tree(rest.trim_start(), &path, found);
+        // What follows a name, such as ` as other`.
+        rest = rest.trim_start_matches(|c: char| c != ',' && c != '}');
+        match rest.strip_prefix(',').map(str::trim_start) {
+            Some(next) if !next.starts_with('}') => rest = next,
+            last => {
+                let end = last.unwrap_or(rest);
+                return end.strip_prefix('}').unwrap_or(end);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -318,6 +353,28 @@ mod tests {
         assert_eq!(found("src/a.rs", "    mod b;"), ["src/a/b.rs", "src/a/b/mod.rs"]);
         assert_eq!(found("tests/it/main.rs", "#[path = \"../x.rs\"]\nmod x;"), ["tests/x.rs"]);
         assert_eq!(found("src/lib.rs", "mod inline { fn f() {} }\n// a comment;"), [""; 0]);
+    }
+
+    #[test]
+    fn imports_are_found_in_groups_and_in_code() {
+        for (text, want) in [
+            ("use crate::a::b;", "a::b"),
+            ("use crate::{\n    a::{b, c::D},\n    e,\n};", "a::b a::c::D e"),
+            ("use crate::{a::{self as x, b::{c, d}}, e::f};", "a::self a::b::c a::b::d e::f"),
+            ("fn f(x: crate::a::B<u8>) {} // crate::no", "a::B"),
+        ] {
+            assert_eq!(imports(text).join(" "), want, "{text}");
+        }
+        let found = |path: &str| {
+            let mut findings = Vec::new();
+            layers(
+                Path::new(path),
+                "use crate::{\n    runtime::x,\n    servers::{edge, webhook::App},\n};",
+                &mut findings,
+            );
+            !findings.is_empty()
+        };
+        assert_eq!(["src/runtime/a.rs", "src/servers/rest/a.rs", "src/cli/a.rs"].map(found), [true, true, false]);
     }
 
     #[test]

@@ -3,15 +3,15 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use roster_engine::model::json::{BorrowedText, path::PathEnd};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
     decision::Decision,
     request::{AdmissionRequest, Operation},
+    review_envelope::{self, BrokenReview, EnvelopeRequest, ReviewAnswer},
 };
-use crate::model::json::path::PathEnd;
-use crate::model::review_envelope::{self, BorrowedText, BrokenReview, EnvelopeRequest, ReviewAnswer};
 
 /// The version of a review; the answer has the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use roster_engine::model::installed::POLICY_KIND;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use super::{
     request::Stage,
     rule::{Mode, Rule},
 };
-use crate::model::{installed::POLICY_KIND, json::patch::PatchOp};
+use crate::patch::PatchOp;
 
 /// Most characters of a warning; API servers truncate longer ones.
 const MAX_WARNING: usize = 120;
@@ -19,7 +20,7 @@ const MAX_WARNINGS: usize = 32;
 /// A field path that is truncated to fewer characters is not useful.
 const MIN_FIELD: usize = 12;
 /// Key of the audit annotation that says why the object was not reviewed.
-const UNREVIEWED: &str = "unseen";
+const UNREVIEWED: &str = "unreviewed";
 /// Most characters of an audit annotation.
 const MAX_TEXT: usize = 1024;
 /// Most characters of a refusal. For each rule of a kind there is room for its code, the longest name of a policy, and

@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use roster_engine::model::{AddressKey, Labels, TargetPort, Text};
+
 use super::rule::Rule;
-use crate::model::{AddressKey, Labels, TargetPort, Text};
 
 /// What a finding is about. The place in the object does not matter.
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use roster_engine::model::Text;
 use serde::Serialize;
 
 use super::{
@@ -10,7 +11,7 @@ use super::{
     rule::{Mode, Rule},
     settings::Settings,
 };
-use crate::model::{Text, json::patch::PatchOp};
+use crate::patch::PatchOp;
 
 /// Most findings of one rule that are listed; further ones are only counted.
 const MAX_LISTED: usize = 10;
@@ -33,7 +34,7 @@ pub struct RuleFinding {
     /// Whether it is a reason to refuse the object.
     pub refused: bool,
     /// The operations that change the object.
-    #[serde(rename = "mend", skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub patch: Vec<PatchOp>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use crate::model::{ContainerPort, Labels, Resource, Service, ServiceType, Text};
+use roster_engine::model::{ContainerPort, Labels, Resource, Service, ServiceType, Text};
 
 /// Why a question has no answer. A rule that needs the answer does nothing, and reports that it was not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

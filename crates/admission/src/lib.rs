@@ -11,6 +11,7 @@
 //! update fail for a fault that the stored object already has, as long as it has no further effect (`fault`).
 
 mod admission_review;
+pub mod convert;
 mod decision;
 mod document;
 mod fault;
@@ -19,15 +20,14 @@ mod kinds;
 mod knowledge;
 pub mod offline_review;
 mod owner;
+pub mod patch;
 pub mod policy;
 mod ranges;
 mod request;
+mod review_envelope;
 mod rule;
 mod settings;
 mod special_address;
-
-#[cfg(test)]
-mod tests;
 
 pub use admission_review::{EnvelopeError, ReviewVersion, answer_review, read_review, read_review_head, review_user};
 pub use decision::{Decision, Denial};
@@ -46,11 +46,11 @@ pub use settings::{Capacity, HostNetwork, Settings};
 /// The decision of a webhook about the object of a request.
 ///
 /// ```
-/// use roster::admission::{self, Nothing, Settings, Stage, offline_review::{Writer, request_for}};
+/// use roster_admission::{Nothing, Settings, Stage, decide, offline_review::{Writer, request_for}};
 ///
 /// let service = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"externalIPs":["203.0.113.9"]}}"#;
 /// let request = request_for(service, None, Writer::default())?;
-/// let decision = admission::decide(&request, Stage::Validate, &Settings::default(), &Nothing);
+/// let decision = decide(&request, Stage::Validate, &Settings::default(), &Nothing);
 /// assert!(decision.allowed());
 /// assert_eq!(
 ///     decision.warnings,

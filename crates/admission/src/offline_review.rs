@@ -7,6 +7,16 @@
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
+use roster_engine::{
+    model::{
+        Labels, ObjectKey, Text,
+        defaults::DEFAULT_NAMESPACE,
+        json::raw::{JsonMembers, object_key},
+        slice_version::{self, SliceVersion},
+        wire::nullable,
+    },
+    reason::{Finding, Reason},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
@@ -21,19 +31,7 @@ use super::{
     request::{AdmissionRequest, Operation, Stage},
     settings::Settings,
 };
-use crate::{
-    engine::reason::{Finding, Reason},
-    model::{
-        Labels, ObjectKey, Text,
-        defaults::DEFAULT_NAMESPACE,
-        json::{
-            patch::{self, PatchError},
-            raw::{JsonMembers, object_key},
-        },
-        slice_version::{self, SliceVersion},
-        wire::nullable,
-    },
-};
+use crate::patch::{self, PatchError};
 
 /// Longest text of an object: the limit of the webhook for a review. An API server stores 1.5 MiB, and a review takes
 /// many times the text in memory.

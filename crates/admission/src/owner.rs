@@ -1,6 +1,6 @@
 //! Users and owners whose objects the webhook does not touch.
 
-use crate::model::{Labels, names};
+use roster_engine::model::{Labels, names};
 
 /// Users whose writes the webhook does not review. The controllers of kube-controller-manager each have a user of their
 /// own with `--use-service-account-credentials`, and share one without it. The API server writes the Endpoints and the

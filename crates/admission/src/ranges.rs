@@ -2,9 +2,8 @@
 
 use std::{cell::RefCell, collections::HashMap, net::IpAddr, ops::Range, sync::Arc};
 
+use roster_engine::model::{Cidr, HashSeed, Text};
 use smallvec::SmallVec;
-
-use crate::model::{Cidr, HashSeed, Text};
 
 /// The ranges that the policies of an object allow and deny.
 #[derive(Clone, Debug, Default)]
@@ -221,14 +220,12 @@ impl PolicySet {
     }
 }
 
-#[cfg(test)]
 impl Ranges {
     /// The ranges of policies that all count: name, allowed and denied ranges.
-    pub(super) fn of(policies: &[(&str, &[&str], &[&str])]) -> Self {
-        let read = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Cidr>>();
-        let owned: Vec<_> = policies.iter().map(|(name, a, d)| (Text::from(*name), read(a), read(d))).collect();
-        let all = PolicyRanges::new(owned.iter().map(|(name, a, d)| (name, a.as_slice(), d.as_slice())));
-        let mut ranges = Self::none_of(&Arc::new(all));
+    pub fn of(policies: &[(&str, &[Cidr], &[Cidr])]) -> Self {
+        let names: Vec<Text> = policies.iter().map(|(name, ..)| Text::from(*name)).collect();
+        let all = names.iter().zip(policies).map(|(name, (_, allowed, denied))| (name, *allowed, *denied));
+        let mut ranges = Self::none_of(&Arc::new(PolicyRanges::new(all)));
         for policy in 0..policies.len() {
             ranges.allowing.insert(policy);
             ranges.denying.insert(policy);

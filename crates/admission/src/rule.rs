@@ -4,9 +4,8 @@
 
 use std::fmt;
 
+use roster_engine::code_table;
 use serde::{Deserialize, Serialize, Serializer};
-
-use crate::model::code_table::code_table;
 
 /// What the webhook does about the findings of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use roster_engine::model::Text;
+
 use super::{
     ranges::Ranges,
     request::Stage,
     rule::{Mode, Remedy, Rule},
 };
-use crate::model::Text;
 
 /// The modes and limits of all rules for one object. They come from the policies; without one, every rule has its
 /// default mode.

@@ -156,8 +156,9 @@ pub(super) fn embedded(ip: IpAddr) -> SmallVec<[Ipv4Addr; 2]> {
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::model::parse_lenient;
+
     use super::*;
-    use crate::model::parse_lenient;
 
     #[test]
     fn special_addresses_are_those_of_the_api_server_and_some_more() {

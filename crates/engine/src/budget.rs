@@ -5,11 +5,9 @@
 //! anything is created. If it is over `MAX_WEIGHT`, the controller plans nothing, and reports it.
 
 use crate::{
-    engine::{
-        reason::{Finding, Reason},
-        state::SyncReport,
-    },
     model::{EndpointAddress, Labels, ObjectKey, ObjectMeta, Text},
+    reason::{Finding, Reason},
+    state::SyncReport,
 };
 
 /// 64 MiB of repetition: as much as the largest body that the server accepts by default.
@@ -19,9 +17,9 @@ use crate::{
 /// the first only as slices of one or two pods, as it accepts objects up to 1.5 MiB.
 pub(crate) const MAX_WEIGHT: usize = 64 << 20;
 
-/// The error of a plan that would repeat more than [`MAX_WEIGHT`].
+/// The error of a plan that would repeat more than 64 MiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooLarge {
+pub struct TooLarge {
     /// The weight of what it would repeat.
     pub(crate) weight: usize,
 }
@@ -78,12 +76,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        engine::{
-            explain::{self, PodState},
-            plan::PlanRequest,
-            state::Plan,
-        },
+        explain::{self, PodState},
         model::builders,
+        plan::PlanRequest,
+        state::Plan,
     };
 
     fn request(service: &Value, pods: &[Value]) -> Value {

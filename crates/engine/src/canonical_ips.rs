@@ -6,12 +6,10 @@
 use std::net::Ipv4Addr;
 
 use crate::{
-    engine::{
-        phrase::{clip, counted},
-        reason::{Finding, Reason},
-        state::SyncReport,
-    },
     model::{ObjectKey, Pod, PodIp, Text},
+    phrase::{clip, counted},
+    reason::{Finding, Reason},
+    state::SyncReport,
 };
 
 /// The most objects that are named.
@@ -84,10 +82,7 @@ impl UncanonicalAddresses {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::{
-        engine::{plan::PlanRequest, reason::Reason, state::Controller},
-        model::builders,
-    };
+    use crate::{model::builders, plan::PlanRequest, reason::Reason, state::Controller};
 
     fn pod(i: usize, ip: &str) -> Value {
         json!(builders::pod(&format!("p{i}")).namespace("n").node("n").ip(ip))

@@ -1,12 +1,12 @@
 //! Names in a row, as messages list them.
 
 /// `a`, `a or b`, `a, b or c`: names of which one is meant.
-pub(crate) fn any_of(names: &[impl AsRef<str>]) -> String {
+pub fn any_of(names: &[impl AsRef<str>]) -> String {
     joined(names, "or")
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub(crate) fn all_of(names: &[impl AsRef<str>]) -> String {
+pub fn all_of(names: &[impl AsRef<str>]) -> String {
     joined(names, "and")
 }
 

@@ -3,13 +3,13 @@
 use crate::model::Text;
 
 /// The values before and after the wanted one, in the order of the alphabet, that may be the wanted one mistyped.
-pub(crate) const NEIGHBOURS: usize = 32;
+pub const NEIGHBOURS: usize = 32;
 
 /// The values of a label, each with the place of an object that has it. A mistyped value mostly begins or ends like the
 /// right one, so that both are neighbours in one of the two orders. Comparing each wanted value with all others would take
 /// hours on a large cluster.
 #[derive(Debug, Default)]
-pub(crate) struct LabelValues<'a> {
+pub struct LabelValues<'a> {
     /// Sorted by value.
     forwards: Vec<(&'a Text, usize)>,
     /// Sorted by the letters of the value from the last to the first.
@@ -18,12 +18,12 @@ pub(crate) struct LabelValues<'a> {
 
 impl<'a> LabelValues<'a> {
     /// Adds the value of the object at `place`.
-    pub(crate) fn push(&mut self, value: &'a Text, place: usize) {
+    pub fn push(&mut self, value: &'a Text, place: usize) {
         self.forwards.push((value, place));
     }
 
     /// Puts the values in order. To be called when all of them are added.
-    pub(crate) fn sort(&mut self) {
+    pub fn sort(&mut self) {
         self.backwards.clone_from(&self.forwards);
         self.forwards.sort_unstable();
         self.backwards.sort_unstable_by(|(a, i), (b, j)| a.bytes().rev().cmp(b.bytes().rev()).then(i.cmp(j)));
@@ -35,13 +35,13 @@ impl<'a> LabelValues<'a> {
     }
 
     /// The places of the objects that have the value.
-    pub(crate) fn equal(&self, wanted: &Text) -> impl Iterator<Item = usize> {
+    pub fn equal(&self, wanted: &Text) -> impl Iterator<Item = usize> {
         let place = self.forwards.partition_point(|(value, _)| *value < wanted);
         self.forwards[place..].iter().take_while(move |(value, _)| *value == wanted).map(|(_, place)| *place)
     }
 
     /// The places of the objects whose values are the neighbours of `wanted`.
-    pub(crate) fn neighbours(&self, wanted: &Text) -> impl Iterator<Item = usize> {
+    pub fn neighbours(&self, wanted: &Text) -> impl Iterator<Item = usize> {
         let around = |values: &[(&Text, usize)], place: usize| {
             let window = place.saturating_sub(NEIGHBOURS)..values.len().min(place + NEIGHBOURS);
             values.get(window).unwrap_or_default().iter().map(|(_, place)| *place).collect::<Vec<_>>()

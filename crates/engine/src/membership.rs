@@ -3,12 +3,14 @@
 use std::{fmt::Write, sync::Arc};
 
 use crate::{
-    engine::{phrase::clip, profile::Profile, reason::Reason},
     model::{Labels, Pod, PodPhase, PodReadiness, Service, ServiceType, Text},
+    phrase::clip,
+    profile::Profile,
+    reason::Reason,
 };
 
 /// The pods that `service` selects: same namespace, labels that match. Without a selector, none.
-pub(crate) fn selected<'a>(service: &Service, pods: &[&'a Pod]) -> Vec<&'a Pod> {
+pub fn selected<'a>(service: &Service, pods: &[&'a Pod]) -> Vec<&'a Pod> {
     let Some(selector) = &service.selector else { return Vec::new() };
     // Pods of one workload share their labels, and mostly follow each other.
     let mut last: Option<(&Arc<Labels>, bool)> = None;

@@ -9,8 +9,8 @@ use std::fmt::{self, Write};
 use md5::{Digest, Md5};
 
 use crate::{
-    engine::profile::HashKind,
     model::{EndpointAddress, EndpointPort, EndpointSubset, ObjectRef, SlicePort, Text},
+    profile::HashKind,
 };
 
 /// A digest. The order of its bytes is that of the text that upstream prints and compares.

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// `1 pod`, `2 pods`: a number of things.
-pub(crate) fn counted(n: usize, thing: &str) -> String {
+pub fn counted(n: usize, thing: &str) -> String {
     match (n, thing.strip_suffix("ss")) {
         (1, _) => format!("1 {thing}"),
         (_, Some(_)) => format!("{n} {thing}es"),
@@ -12,7 +12,7 @@ pub(crate) fn counted(n: usize, thing: &str) -> String {
 }
 
 /// `port 8080 in 1 pod and 8081 in 2 pods`: how many pods use each number of a named port; at most `max` numbers.
-pub(crate) fn port_numbers(pods: &BTreeMap<i32, usize>, max: usize) -> String {
+pub fn port_numbers(pods: &BTreeMap<i32, usize>, max: usize) -> String {
     let parts: Vec<String> =
         pods.iter().take(max).map(|(n, &pods)| format!("{n} in {}", counted(pods, "pod"))).collect();
     match parts.split_last() {
@@ -24,7 +24,7 @@ pub(crate) fn port_numbers(pods: &BTreeMap<i32, usize>, max: usize) -> String {
 
 /// `no Pods of namespaces a, b in the input`: the namespaces of which an input contains no objects of a kind; without
 /// namespaces, it contains none at all.
-pub(crate) fn absent(kinds: &str, namespaces: &[&str]) -> String {
+pub fn absent(kinds: &str, namespaces: &[&str]) -> String {
     const NAMED: usize = 3;
     let named: Vec<&str> = namespaces.iter().take(NAMED).map(|name| clip(name)).collect();
     let more = match namespaces.len().saturating_sub(NAMED) {
@@ -39,12 +39,12 @@ pub(crate) fn absent(kinds: &str, namespaces: &[&str]) -> String {
 }
 
 /// `no Pods of shop/db in the input`: what an input contains no objects of a kind of.
-pub(crate) fn absent_of(kinds: &str, what: &str) -> String {
+pub fn absent_of(kinds: &str, what: &str) -> String {
     format!("no {kinds} of {what} in the input")
 }
 
 /// The first 64 characters of a text from the input, which messages may repeat for every pod and port.
-pub(crate) fn clip(text: &str) -> &str {
+pub fn clip(text: &str) -> &str {
     clip_to(text, 64)
 }
 
@@ -62,7 +62,7 @@ fn clip_to(text: &str, most: usize) -> &str {
 
 /// The key or value of a label for a message: in quotes unless it has only the characters of labels, because a space at its
 /// end cannot be seen.
-pub(crate) fn label_text(text: &str) -> Cow<'_, str> {
+pub fn label_text(text: &str) -> Cow<'_, str> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
     if !text.is_empty() && text.bytes().all(is_plain) { Cow::Borrowed(text) } else { Cow::Owned(format!("{text:?}")) }
 }

@@ -4,18 +4,16 @@
 use serde::Deserialize;
 
 use crate::{
-    engine::{
-        endpoints, endpointslice, membership, mirror,
-        record::{Discard, DiscardUntil, Recorder},
-        state::{Controller, Options, Plan, State, SyncContext, SyncInput, SyncReport},
-    },
+    endpoints, endpointslice, membership, mirror,
     model::{EndpointSlice, Endpoints, Interrupt, Interrupted, Nodes, Pod, Service},
+    record::{Discard, DiscardUntil, Recorder},
+    state::{Controller, Options, Plan, State, SyncContext, SyncInput, SyncReport},
 };
 
 /// What `controllers` would do to one Service: the objects to write, and what a user should know.
 ///
 /// ```
-/// use roster::{Controller, Options, State, model::{Nodes, Pod, Service}, plan};
+/// use roster_engine::{Controller, Options, State, model::{Nodes, Pod, Service}, plan};
 /// use serde_json::json;
 ///
 /// let service: Service = serde_json::from_value(json!({
@@ -138,7 +136,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::engine::state::{EndpointsAction, SliceChanges};
+    use crate::state::{EndpointsAction, SliceChanges};
 
     #[test]
     fn desired_objects_are_those_stored_after_the_plan() {

@@ -10,8 +10,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use smallvec::SmallVec;
 
 use crate::{
-    engine::{budget, phrase::clip, reason::Reason},
+    budget,
     model::{ContainerPort, Pod, ServicePort, TargetPort, Text},
+    phrase::clip,
+    reason::Reason,
 };
 
 /// The port names of a pod that a Service refers to, each with its number, sorted by name.

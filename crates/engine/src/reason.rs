@@ -7,8 +7,9 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use crate::{
-    engine::phrase::clip_name,
-    model::{ObjectKey, Text, code_table::code_table},
+    code_table,
+    model::{ObjectKey, Text},
+    phrase::clip_name,
 };
 
 /// How much a finding matters.

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use crate::{
-    engine::reason::Reason,
     model::{Family, Interrupt},
+    reason::Reason,
 };
 
 /// The list that a decision is about.

@@ -5,11 +5,9 @@
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
 use crate::{
-    engine::{
-        profile::{Minor, Profile},
-        reason::Finding,
-    },
     model::{EndpointSlice, Endpoints, Nodes, ObjectKey, ObjectMeta, Pod, Service, Text, Time, names},
+    profile::{Minor, Profile},
+    reason::Finding,
 };
 
 /// One of the three controllers.

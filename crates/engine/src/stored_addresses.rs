@@ -4,11 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    engine::{
-        reason::Reason,
-        record::{Record, Recorder, Scope},
-    },
     model::{ObjectRef, Pod, Service, Text},
+    reason::Reason,
+    record::{Record, Recorder, Scope},
 };
 
 /// An address in a stored object.

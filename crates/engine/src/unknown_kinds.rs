@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 
 use crate::{
-    engine::{
-        plan::plan_recorded,
-        record::Recorder,
-        state::{Controller, Options, Plan, State},
-    },
     model::{Endpoint, EndpointSlice, HashSeed, ObjectRef, Text, by_name},
+    plan::plan_recorded,
+    record::Recorder,
+    state::{Controller, Options, Plan, State},
 };
 
 /// The kinds of which an input has no object in the namespace of a Service, though the cluster may have some. Nodes are in

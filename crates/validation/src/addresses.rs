@@ -2,11 +2,12 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use roster_engine::model::{Family, dns, parse_lenient};
+
 use super::{
     faults::{Faults, quoted},
     field::Field,
 };
-use crate::model::{Family, dns, parse_lenient};
 
 /// Why a text is not the address of an endpoint, in either kind.
 pub(super) fn not_endpoint_address(text: &str) -> Option<&'static str> {

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use roster_engine::model::wire::lenient;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-
-use crate::model::wire::lenient;
 
 /// Something that a Service claims for itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use roster_engine::model::Family;
+
 use super::{
     addresses::{not_full_domain_name, not_slice_address},
     faults::{Faults, quoted},
     field::{Field, FieldRules, PROTOCOLS, Presence, Rule, check_fields},
     values::not_label_value,
 };
-use crate::model::Family;
 
 const MOST_ENDPOINTS: usize = 1000;
 const MOST_ADDRESSES: usize = 100;

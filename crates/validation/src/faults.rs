@@ -5,12 +5,10 @@ use std::{
     fmt::Display,
 };
 
-use crate::{
-    engine::{
-        phrase::counted,
-        reason::{Finding, Reason, Severity},
-    },
+use roster_engine::{
     model::{HashSeed, ObjectKey, json::message::shortened},
+    phrase::counted,
+    reason::{Finding, Reason, Severity},
 };
 
 /// Most fields over the limit that are counted.

@@ -1,15 +1,15 @@
 //! A value of an object with its place in it, and tables of what its fields may be.
 
+use roster_engine::{
+    model::{dns, json::pointer::Pointer, wide_nano_value},
+    reason::Reason,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
     faults::{Faults, quoted},
     values::{not_one_of, not_qualified},
-};
-use crate::{
-    engine::reason::Reason,
-    model::{dns, json::pointer::Pointer, wide_nano_value},
 };
 
 /// A value and its place. A value of another type than the reader expects counts as missing: the schema reports it.

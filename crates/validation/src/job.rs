@@ -1,5 +1,7 @@
 //! What an API server refuses of the spec of a Job, also of one that a CronJob makes.
 
+use roster_engine::{model::dns, reason::Reason};
+
 use super::{
     faults::{Faults, quoted},
     field::{Field, FieldRules, NOT_NEGATIVE, Presence, Rule, check_fields},
@@ -7,7 +9,6 @@ use super::{
     job_policies::is_indexed,
     labels,
 };
-use crate::{engine::reason::Reason, model::dns};
 
 /// Labels that an API server gives to a Job and its pods.
 const JOB_LABELS: [&str; 4] =

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use roster_engine::model::HashSeed;
+
 use super::{
     faults::{Faults, quoted},
     field::{Field, NOT_NEGATIVE, Presence, Rule},
 };
-use crate::model::HashSeed;
 
 const MOST_RULES: usize = 20;
 const MOST_EXIT_CODES: usize = 255;

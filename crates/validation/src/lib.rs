@@ -1,4 +1,4 @@
-//! What an API server refuses of a manifest: unknown fields, values of another type, values that it does not allow
+//! What an API server refuses of a manifest: unknown fields, values of another type, values that it does not allow.
 //!
 //! ```text
 //! object ─► object_type   (api_kinds: what Kubernetes has)
@@ -46,13 +46,13 @@ mod workload_spec;
 
 use serde_json::value::RawValue;
 
-use crate::{
-    engine::reason::{Finding, Reason, Severity},
-    model::{ObjectKey, json::pointer::Pointer},
-};
 pub use claims::{Claim, claims};
 use faults::Faults;
 use field::Field;
+use roster_engine::{
+    model::{ObjectKey, json::pointer::Pointer},
+    reason::{Finding, Reason, Severity},
+};
 pub use schema::Schemas;
 
 /// Most errors about one object, and most warnings.
@@ -70,6 +70,16 @@ pub struct Validation {
 }
 
 /// What an API server would refuse of an object. Nothing is found in text that is not valid JSON.
+///
+/// ```
+/// use roster_engine::model::ObjectKey;
+/// use serde_json::value::RawValue;
+///
+/// let service = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"ports":[{"port":99999}]}}"#;
+/// let found = roster_validation::check(serde_json::from_str::<&RawValue>(service)?, &ObjectKey::default());
+/// assert_eq!(found.findings[0].pointer.as_deref(), Some("/spec/ports/0/port"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check(object: &RawValue, key: &ObjectKey) -> Validation {
     let schemas = Schemas::published();
     let Some(meta) = values::TypeMeta::read(object) else { return Validation::default() };

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use roster_engine::model::Family;
+
 use super::{
     addresses::not_cidr,
     faults::{Faults, quoted},
     field::{Field, FieldRules, Presence, Rule, check_fields},
     labels,
 };
-use crate::model::Family;
 
 const TAINT: &FieldRules = &[
     ("key", Presence::Required, Rule::QualifiedName),

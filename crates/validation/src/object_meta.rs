@@ -1,13 +1,14 @@
 //! Names, labels and annotations of an object.
 
+use roster_engine::{
+    model::{Resource, ResourceScope, dns},
+    reason::Reason,
+};
+
 use super::{
     faults::{Faults, quoted},
     field::Field,
     labels::{check_annotations, check_labels},
-};
-use crate::{
-    engine::reason::Reason,
-    model::{Resource, ResourceScope, dns},
 };
 
 /// Checks the metadata of an object.

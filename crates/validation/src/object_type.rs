@@ -1,5 +1,9 @@
 //! Whether Kubernetes has the kind of an object in its `apiVersion`.
 
+use roster_engine::{
+    model::json::{pointer::Pointer, raw::JsonMembers},
+    reason::Reason,
+};
 use serde_json::value::RawValue;
 
 use super::{
@@ -7,10 +11,6 @@ use super::{
     faults::{Faults, quoted},
     schema::{Schemas, TypeId, typo_letters},
     values::TypeMeta,
-};
-use crate::{
-    engine::reason::Reason,
-    model::json::{pointer::Pointer, raw::JsonMembers},
 };
 
 /// The schema of an object, if there is one. Adds a finding if Kubernetes does not have its type.

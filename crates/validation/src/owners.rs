@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use roster_engine::model::dns;
+
 use super::{
     faults::{Faults, quoted},
     field::Field,
     values::not_qualified,
 };
-use crate::model::dns;
 
 /// Finalizers whose names do not have a domain.
 const STANDARD: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use roster_engine::reason::Reason;
+
 use super::{
     faults::Faults,
     field::{Field, NOT_NEGATIVE, Presence, Rule},
     labels::{check_annotations, check_labels, check_selector},
     pod::{self, PodPlace},
 };
-use crate::engine::reason::Reason;
 
 const ANY: &[&str] = &["Always", "OnFailure", "Never"];
 const ALWAYS: &[&str] = &["Always"];

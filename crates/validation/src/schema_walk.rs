@@ -2,6 +2,14 @@
 
 use std::fmt;
 
+use roster_engine::{
+    enumeration::any_of,
+    model::{
+        json::{message::shortened, pointer::Pointer},
+        nano_value,
+    },
+    reason::Reason,
+};
 use serde::{
     Deserializer,
     de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -11,13 +19,6 @@ use serde_json::value::RawValue;
 use super::{
     faults::{Faults, quoted},
     schema::{ObjectType, Schemas, TypeId, ValueType},
-};
-use crate::{
-    engine::{enumeration::any_of, reason::Reason},
-    model::{
-        json::{message::shortened, pointer::Pointer},
-        nano_value,
-    },
 };
 
 /// Adds a finding for each field that the schema does not have, that has another type there, or that is missing.
@@ -214,10 +215,10 @@ impl fmt::Display for ValueType {
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::{model::ObjectKey, reason::Finding};
     use serde_json::{json, value::to_raw_value};
 
     use super::{Faults, Schemas, walk};
-    use crate::{engine::reason::Finding, model::ObjectKey};
 
     fn messages(object: &serde_json::Value, kind: &str) -> Vec<String> {
         let (schemas, key) = (Schemas::published(), ObjectKey::default());

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use roster_engine::{
+    model::{HashSeed, dns, json::pointer::Pointer, wire::lenient},
+    reason::Reason,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
     faults::{Faults, quoted},
     values::{is_port, not_port_name, not_qualified, one_of, one_of_given},
-};
-use crate::{
-    engine::reason::Reason,
-    model::{HashSeed, dns, json::pointer::Pointer, wire::lenient},
 };
 
 #[derive(Default, Deserialize)]

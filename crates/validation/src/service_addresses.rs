@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeSet, net::IpAddr};
 
+use roster_engine::{model::json::pointer::Pointer, reason::Reason};
+
 use super::{
     addresses::not_cidr,
     faults::{Faults, quoted},
     service::ServiceSpec,
     values::one_of_given,
 };
-use crate::{engine::reason::Reason, model::json::pointer::Pointer};
 
 /// Checks the fields of `spec`, which is at `root`, that have addresses or families.
 pub(super) fn check(spec: &ServiceSpec, root: &Pointer<'_>, faults: &mut Faults<'_>) {

@@ -1,9 +1,9 @@
 //! The validation of values, by the kind of object.
 
+use roster_engine::model::{ObjectKey, json::pointer::field_path};
 use serde_json::{Value, json, value::RawValue};
 
 use super::check;
-use crate::model::{ObjectKey, json::pointer::field_path};
 
 /// The fields of the findings about an object.
 pub(super) fn fields(object: &Value) -> Vec<String> {

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
+use roster_engine::{model::json::pointer::Pointer, reason::Reason};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::faults::{Faults, quoted};
-use crate::{engine::reason::Reason, model::json::pointer::Pointer};
 
 /// `apiVersion` and `kind`; empty where they are missing.
 pub(super) struct TypeMeta {
@@ -56,7 +56,7 @@ pub(super) fn not_one_of(allowed: &[&str]) -> String {
 pub(super) fn not_qualified(key: &str) -> Option<String> {
     let (prefix, name) = key.rsplit_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
     if let Some(prefix) = prefix
-        && !crate::model::dns::is_subdomain(prefix.as_bytes())
+        && !roster_engine::model::dns::is_subdomain(prefix.as_bytes())
     {
         return Some("the part before / is not a DNS subdomain".to_owned());
     }

@@ -1,12 +1,12 @@
 //! The validation of workloads, autoscalers, owners and finalizers.
 
+use roster_engine::model::ObjectKey;
 use serde_json::{Value, json};
 
 use super::{
     check,
     tests::{fields, object},
 };
-use crate::model::ObjectKey;
 
 /// The findings about a workload with these fields of the spec beside those that it needs.
 fn workload(kind: &str, more: &Value) -> Vec<String> {

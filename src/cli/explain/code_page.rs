@@ -3,18 +3,16 @@
 use std::io::{self, Write};
 
 use anyhow::Error;
+use roster_admission::{Remedy, Rule};
+use roster_engine::{enumeration::any_of, reason::Reason};
 use serde::Serialize;
 
-use crate::{
-    admission::{Remedy, Rule},
-    cli::{
-        column_layout::wrap,
-        output::{ItemWriter, Output, OutputFormat},
-        service_choice::ServiceNotFound,
-        style::BOLD,
-        suggestion::nearest,
-    },
-    engine::{enumeration::any_of, reason::Reason},
+use crate::cli::{
+    column_layout::wrap,
+    output::{ItemWriter, Output, OutputFormat},
+    service_choice::ServiceNotFound,
+    style::BOLD,
+    suggestion::nearest,
 };
 
 /// The examples of the rules, each below a heading with the code of its rule.

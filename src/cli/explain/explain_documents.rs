@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use roster_engine::explain::Explanation;
+use roster_manifests::inventory::whole;
 use serde::Serialize;
 
 use super::{
@@ -9,13 +11,9 @@ use super::{
     node_uses::NodeUses,
     served_totals::{ServedTotals, needs_attention},
 };
-use crate::{
-    cli::{
-        output::{ItemWriter, Output, OutputFormat},
-        printable::printable,
-    },
-    engine::explain::Explanation,
-    inventory::whole,
+use crate::cli::{
+    output::{ItemWriter, Output, OutputFormat},
+    printable::printable,
 };
 
 /// An explanation, and what a node uses of it.

@@ -5,26 +5,25 @@ use std::{
     io::{self, Write},
 };
 
+use roster_engine::{
+    explain::{Cause, Explanation, PodState, PodVerdict, PortName},
+    model::{HashSeed, Pod, Text},
+    phrase::counted,
+    reason::{Reason, Severity},
+    record::Scope,
+};
+
 use super::{
     explainer::Explainer,
     pod_grid::{PodGrid, port_text},
     served_totals::{ServedTotals, and_others, findings, needs_attention},
 };
-use crate::{
-    cli::{
-        findings_report::FindingsReport,
-        output::Output,
-        printable::printable,
-        style::{BOLD, DIM, GREEN, RED, YELLOW},
-        table::{Cell, Table},
-    },
-    engine::{
-        explain::{Cause, Explanation, PodState, PodVerdict, PortName},
-        phrase::counted,
-        reason::{Reason, Severity},
-        record::Scope,
-    },
-    model::{HashSeed, Pod, Text},
+use crate::cli::{
+    findings_report::FindingsReport,
+    output::Output,
+    printable::printable,
+    style::{BOLD, DIM, GREEN, RED, YELLOW},
+    table::{Cell, Table},
 };
 
 /// How many pods with the same verdict are named; the others are counted.

@@ -2,19 +2,18 @@
 
 use std::sync::OnceLock;
 
-use super::node_uses::NodeUses;
-use crate::{
-    cli::{progress_line::ProgressLine, view::NodeView},
-    engine::{
-        explain::{Explanation, Focus, LabelGroups, explain_only},
-        plan::selected_pods,
-        reason::{Finding, Reason, Severity},
-        stale::PodNames,
-        state::{Options, State},
-    },
-    inventory::{Entry, Findings, Index, ServiceFindings, whole},
+use roster_engine::{
+    explain::{Explanation, Focus, LabelGroups, explain_only},
     model::Pod,
+    plan::selected_pods,
+    reason::{Finding, Reason, Severity},
+    stale::PodNames,
+    state::{Options, State},
 };
+use roster_manifests::inventory::{Entry, Findings, Index, ServiceFindings, whole};
+
+use super::node_uses::NodeUses;
+use crate::cli::{progress_line::ProgressLine, view::NodeView};
 
 /// Explains every chosen Service.
 pub(super) struct Explainer<'a> {

@@ -14,6 +14,12 @@ use std::{io::Write, sync::OnceLock};
 
 use anyhow::{bail, ensure};
 use clap::Args;
+use roster_engine::{
+    model::{Pod, Text},
+    reason::Severity,
+    state::Options,
+};
+use roster_manifests::inventory::ServiceFindings;
 
 use super::{
     input_objects::{InputArgs, InputObjects, NOTHING_TO_READ, ReleaseArgs},
@@ -22,11 +28,6 @@ use super::{
     output::{Output, command_formats},
     suggestion::{did_you_mean, nearest},
     view::{NodeView, SchemeArgs, ViewInput},
-};
-use crate::{
-    engine::{reason::Severity, state::Options},
-    inventory::ServiceFindings,
-    model::{Pod, Text},
 };
 use explainer::Explainer;
 

@@ -5,23 +5,21 @@ use std::{
     io::{self, Write},
 };
 
+use roster_engine::{
+    explain::Explanation,
+    model::{HashSeed, Text},
+    reason::Reason,
+    record::Scope,
+    view::{EndpointUse, ServiceView, UnseenEndpoint},
+};
+use roster_manifests::inventory::Entry;
 use serde::Serialize;
 
-use crate::{
-    cli::{
-        printable::printable,
-        style::{BOLD, DIM, GREEN, YELLOW},
-        table::{Cell, Table},
-        view::NodeView,
-    },
-    engine::{
-        explain::Explanation,
-        reason::Reason,
-        record::Scope,
-        view::{EndpointUse, ServiceView, UnseenEndpoint},
-    },
-    inventory::Entry,
-    model::{HashSeed, Text},
+use crate::cli::{
+    printable::printable,
+    style::{BOLD, DIM, GREEN, YELLOW},
+    table::{Cell, Table},
+    view::NodeView,
 };
 
 /// Most pods that are listed; those that are used come first.

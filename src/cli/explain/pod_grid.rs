@@ -6,17 +6,15 @@ use std::{
 };
 
 use anstyle::Style;
-
-use crate::{
-    cli::{
-        style::{DIM, GREEN, RED, YELLOW},
-        table::{Cell, write_rows},
-    },
-    engine::{
-        explain::{Explanation, PodState, PodVerdict, PortName},
-        record::Scope,
-    },
+use roster_engine::{
+    explain::{Explanation, PodState, PodVerdict, PortName},
     model::{HashSeed, TargetPort, Text},
+    record::Scope,
+};
+
+use crate::cli::{
+    style::{DIM, GREEN, RED, YELLOW},
+    table::{Cell, write_rows},
 };
 
 /// The most ports that have a column.
@@ -168,15 +166,14 @@ pub(super) fn port_text(port: Option<&PortName>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        engine::{
-            explain::{Cause, Summary},
-            profile::Minor,
-            reason::Reason,
-        },
+    use roster_engine::{
+        explain::{Cause, Summary},
         model::Family,
+        profile::Minor,
+        reason::Reason,
     };
+
+    use super::*;
 
     /// A pod, its state, and the reasons for its ports `http` and `metrics` in slices.
     type PodRow<'a> = (&'a str, [(PodState, Reason); 2]);

@@ -2,11 +2,11 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
-use crate::{
-    engine::explain::PodRelation,
-    inventory::Index,
+use roster_engine::{
+    explain::PodRelation,
     model::{Pod, Text},
 };
+use roster_manifests::inventory::Index;
 
 /// The most Services with similar selectors that are shown for a pod that no Service selects.
 const NEAR_MISSES: usize = 3;

@@ -1,15 +1,12 @@
 //! How many pod ports (ports of the Service, on one pod each) are served, and what counts as a finding of an explanation.
 
-use serde::Serialize;
-
-use crate::{
-    engine::{
-        explain::{Cause, Explanation},
-        phrase::counted,
-        reason::{Reason, Severity},
-    },
-    inventory::Findings,
+use roster_engine::{
+    explain::{Cause, Explanation},
+    phrase::counted,
+    reason::{Reason, Severity},
 };
+use roster_manifests::inventory::Findings;
+use serde::Serialize;
 
 /// How many pod ports of how many Services are served: a pod counts once for each port of its Service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -6,26 +6,24 @@ use std::{
 };
 
 use anstyle::Style;
+use roster_engine::{
+    explain::{Diagnosis, Explanation},
+    phrase::counted,
+    reason::{Reason, Severity},
+};
+use roster_manifests::inventory::Findings;
 
 use super::{
     explainer::Explainer,
     served_totals::{ServedTotals, and_others},
 };
-use crate::{
-    cli::{
-        column_layout::wrap,
-        findings_report::FindingsReport,
-        output::Output,
-        printable::printable,
-        style::{BOLD, DIM, GREEN, YELLOW},
-        table::{Cell, Table},
-    },
-    engine::{
-        explain::{Diagnosis, Explanation},
-        phrase::counted,
-        reason::{Reason, Severity},
-    },
-    inventory::Findings,
+use crate::cli::{
+    column_layout::wrap,
+    findings_report::FindingsReport,
+    output::Output,
+    printable::printable,
+    style::{BOLD, DIM, GREEN, YELLOW},
+    table::{Cell, Table},
 };
 
 /// The most codes that a line names.
@@ -190,15 +188,14 @@ fn sentence(out: &mut dyn Write, style: Style, text: &str, width: Option<usize>)
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
-        engine::{
-            explain::{Cause, PodState, PodVerdict, ScopeCounts, Summary},
-            profile::Minor,
-            record::Scope,
-        },
+    use roster_engine::{
+        explain::{Cause, PodState, PodVerdict, ScopeCounts, Summary},
         model::Text,
+        profile::Minor,
+        record::Scope,
     };
+
+    use super::*;
 
     /// The explanation of a Service with one port, two pods, and this reason for the second pod.
     fn explanation(reason: Reason, detail: &str) -> Explanation {

@@ -1,9 +1,8 @@
 //! Merge patches, and the commands of `kubectl` that apply them.
 
+use roster_engine::model::{Text, dns};
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::model::{Text, dns};
 
 /// A patch of one object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -3,29 +3,27 @@
 use std::{collections::BTreeMap, io::Write};
 
 use clap::Args;
+use roster_engine::{
+    migration::{Equivalence, KeySource, ServiceMigration, TopologyMigration, ZoneLabels},
+    model::{EndpointSlice, Nodes, Service, Text, names},
+    phrase::counted,
+    plan::plan,
+    state::{Controller, Options, State},
+    view::{KeyOrder, Scheme, ViewChanges, ViewedCluster, ViewedService, YURT_TOPOLOGY, planned_slices},
+};
+use roster_manifests::inventory::{Findings, Index, Inventory, whole};
 use serde::Serialize;
 
 use super::patches::ObjectPatch;
-use crate::{
-    cli::{
-        findings_report::FindingsReport,
-        input_objects::{InputArgs, InputObjects, ReleaseArgs},
-        outcome::Outcome,
-        output::{ItemWriter, Output, OutputFormat, command_formats},
-        printable::printable,
-        style::{BOLD, DIM, GREEN, RED, YELLOW},
-        table::{Cell, Table},
-        view::{ViewInput, node_changes},
-    },
-    engine::{
-        migration::{Equivalence, KeySource, ServiceMigration, TopologyMigration, ZoneLabels},
-        phrase::counted,
-        plan::plan,
-        state::{Controller, Options, State},
-        view::{KeyOrder, Scheme, ViewChanges, ViewedCluster, ViewedService, YURT_TOPOLOGY, planned_slices},
-    },
-    inventory::{Findings, Index, Inventory, whole},
-    model::{EndpointSlice, Nodes, Service, Text, names},
+use crate::cli::{
+    findings_report::FindingsReport,
+    input_objects::{InputArgs, InputObjects, ReleaseArgs},
+    outcome::Outcome,
+    output::{ItemWriter, Output, OutputFormat, command_formats},
+    printable::printable,
+    style::{BOLD, DIM, GREEN, RED, YELLOW},
+    table::{Cell, Table},
+    view::{ViewInput, node_changes},
 };
 
 /// What a reader must know first.

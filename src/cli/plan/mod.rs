@@ -10,19 +10,17 @@ use std::{io::Write, sync::OnceLock};
 
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
+use roster_engine::{
+    profile::Minor,
+    state::{Controller, Limit, Options},
+};
+use roster_manifests::inventory::ServiceFindings;
 
 use super::{
     input_objects::{InputArgs, ReleaseArgs},
     outcome::Outcome,
     output::{Output, command_formats},
     progress_line::ProgressLine,
-};
-use crate::{
-    engine::{
-        profile::Minor,
-        state::{Controller, Limit, Options},
-    },
-    inventory::ServiceFindings,
 };
 use planner::Planner;
 

@@ -3,21 +3,21 @@
 use std::io::Write;
 
 use anyhow::Context;
+use roster_engine::{
+    compare::{ChangedObject, ObjectChange, changes},
+    model::{EndpointSlice, ObjectMeta},
+};
+use roster_manifests::inventory::Entry;
 use serde::Serialize;
 
 use super::planner::Planner;
-use crate::{
-    cli::{
-        exact_json::to_yaml,
-        line_diff::unified,
-        messages,
-        output::Output,
-        printable::printable,
-        style::{BOLD, DIM, GREEN, RED},
-    },
-    engine::compare::{ChangedObject, ObjectChange, changes},
-    inventory::Entry,
-    model::{EndpointSlice, ObjectMeta},
+use crate::cli::{
+    exact_json::to_yaml,
+    line_diff::unified,
+    messages,
+    output::Output,
+    printable::printable,
+    style::{BOLD, DIM, GREEN, RED},
 };
 
 /// Writes the difference of every object that changes. Returns whether there are any.

@@ -2,24 +2,22 @@
 
 use std::io::Write;
 
+use roster_engine::{
+    compare::{Deviation, Tally, deviations as differences},
+    model::Text,
+    profile::Minor,
+};
+use roster_manifests::inventory::{
+    Entry,
+    whole::{self, ClusterSummary, InputProblems},
+};
 use serde::Serialize;
 
 use super::planner::Planner;
-use crate::{
-    cli::{
-        messages,
-        output::{ItemWriter, Output},
-        printable::printable,
-    },
-    engine::{
-        compare::{Deviation, Tally, deviations as differences},
-        profile::Minor,
-    },
-    inventory::{
-        Entry,
-        whole::{self, ClusterSummary, InputProblems},
-    },
-    model::Text,
+use crate::cli::{
+    messages,
+    output::{ItemWriter, Output},
+    printable::printable,
 };
 
 /// Writes the plan of every Service as soon as it is known. Returns whether anything changes.

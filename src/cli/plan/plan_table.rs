@@ -3,23 +3,21 @@
 use std::{collections::BTreeMap, io::Write};
 
 use anstyle::Style;
+use roster_engine::{
+    compare::{self, Deviation, Verb, changes},
+    explain::Diagnosis,
+    model::Text,
+    profile::Minor,
+    reason::Reason,
+};
 
 use super::{planner::Planner, upgrade_groups::UpgradeGroups};
-use crate::{
-    cli::{
-        findings_report::FindingsReport,
-        output::{Output, OutputFormat},
-        printable::printable,
-        style::{BOLD, DIM, GREEN, RED, YELLOW},
-        table::{Cell, Table},
-    },
-    engine::{
-        compare::{self, Deviation, Verb, changes},
-        explain::Diagnosis,
-        profile::Minor,
-        reason::Reason,
-    },
-    model::Text,
+use crate::cli::{
+    findings_report::FindingsReport,
+    output::{Output, OutputFormat},
+    printable::printable,
+    style::{BOLD, DIM, GREEN, RED, YELLOW},
+    table::{Cell, Table},
 };
 
 /// Counts over all Services, for the last line.

@@ -2,17 +2,16 @@
 
 use std::sync::OnceLock;
 
-use crate::{
-    cli::{output::OutputFormat, progress_line::ProgressLine},
-    engine::{
-        compare::publishes_nothing,
-        explain::{Diagnosis, Focus, LabelGroups, explain_only},
-        profile::Minor,
-        state::{Controller, Options, Plan},
-    },
-    inventory::{Entry, Index, ServiceFindings, whole},
+use roster_engine::{
+    compare::publishes_nothing,
+    explain::{Diagnosis, Focus, LabelGroups, explain_only},
     model::Pod,
+    profile::Minor,
+    state::{Controller, Options, Plan},
 };
+use roster_manifests::inventory::{Entry, Index, ServiceFindings, whole};
+
+use crate::cli::{output::OutputFormat, progress_line::ProgressLine};
 
 /// Plans every chosen Service.
 pub(super) struct Planner<'a> {

@@ -6,12 +6,11 @@ use std::{
     io::{self, Write},
 };
 
-use crate::{
-    cli::{
-        style::DIM,
-        table::{Cell, Table},
-    },
-    engine::compare::{Aspect, Deviation, Verb},
+use roster_engine::compare::{Aspect, Deviation, Verb};
+
+use crate::cli::{
+    style::DIM,
+    table::{Cell, Table},
 };
 
 /// The most Services that are named for a cause.

@@ -3,6 +3,20 @@
 
 use std::{cell::Cell, collections::BTreeMap};
 
+use roster_engine::{
+    model::{
+        ObjectKey,
+        json::raw::{is_name_generated, object_key},
+    },
+    phrase::counted,
+    reason::{Finding, Reason},
+};
+use roster_manifests::{
+    decode::{self, Document},
+    inventory::{Inventory, workloads::UnreadObjects},
+    lint::{CustomizedObject, OverlayPlace, Overlays, PatchRoom, scopes},
+};
+
 use super::{
     file_finding::{FileFinding, FileObject},
     finding_room::FindingRoom,
@@ -11,20 +25,7 @@ use super::{
     source_args::SourceArgs,
     stale_findings,
 };
-use crate::{
-    cli::overlay_objects,
-    decode::{self, Document},
-    engine::{
-        phrase::counted,
-        reason::{Finding, Reason},
-    },
-    inventory::{Inventory, workloads::UnreadObjects},
-    lint::{CustomizedObject, OverlayPlace, Overlays, PatchRoom, scopes},
-    model::{
-        ObjectKey,
-        json::raw::{is_name_generated, object_key},
-    },
-};
+use crate::cli::overlay_objects;
 
 /// Kinds of which directories hold several versions, one for each cluster.
 const COPIED: [&str; 8] =

@@ -1,17 +1,17 @@
 //! One finding about one object of a file: from a rule, from the decoder, or from the validation of policies.
 
+use roster_admission::{Decision, Mode, Rule, RuleFinding};
+use roster_engine::{
+    model::{ObjectKey, Text, installed::POLICY_KIND, json::pointer::field_path},
+    reason::{Finding, Reason, Severity},
+};
+use roster_manifests::decode::Document;
 use serde::{Serialize, Serializer};
 
-use crate::{
-    admission::{Decision, Mode, Rule, RuleFinding},
-    cli::{
-        manifest_texts::{UnreadableFile, UnreadablePlace},
-        messages,
-        printable::printable,
-    },
-    decode::Document,
-    engine::reason::{Finding, Reason, Severity},
-    model::{ObjectKey, Text, installed::POLICY_KIND, json::pointer::field_path},
+use crate::cli::{
+    manifest_texts::{UnreadableFile, UnreadablePlace},
+    messages,
+    printable::printable,
 };
 
 /// The code of a rule or of a reason.
@@ -59,7 +59,6 @@ pub(super) enum FindingEffect {
     /// A rule denies it.
     Denied,
     /// A rule changes it and warns its writer.
-    #[serde(rename = "mended")]
     Changed,
     /// It is stored, and does not hold any more.
     Stale,

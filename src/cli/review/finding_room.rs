@@ -1,6 +1,6 @@
 //! How many findings a run lists.
 
-use crate::engine::reason::Severity;
+use roster_engine::reason::Severity;
 
 use super::file_finding::FileFinding;
 

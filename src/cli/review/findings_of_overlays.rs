@@ -5,10 +5,8 @@ use std::{
     path::Path,
 };
 
-use crate::{
-    engine::reason::{Finding, Reason},
-    lint::{OverlayPlace, Overlays},
-};
+use roster_engine::reason::{Finding, Reason};
+use roster_manifests::lint::{OverlayPlace, Overlays};
 
 /// What is missing beside one overlay, and may be there beside another one.
 const OF_ABSENCE: [Reason; 6] = [

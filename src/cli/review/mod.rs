@@ -27,12 +27,12 @@ use super::{
     outcome::Outcome,
     output::{Output, OutputFormat},
 };
-use crate::engine::reason::{Reason, Severity};
 use file_finding::{FileFinding, FindingCode, FindingEffect};
 pub(super) use lint::LintArgs;
 use review_documents::ReviewDocument;
 use reviewed_input::ReviewedInput;
 use reviewed_object::ReviewedObject;
+use roster_engine::reason::{Reason, Severity};
 use source_args::SourceArgs;
 
 /// Show what the admission webhook would answer for objects, without a cluster.

@@ -1,13 +1,10 @@
 //! The JSON and YAML of `roster review`, and the counts in them.
 
+use roster_admission::offline_review::OfflineReview;
+use roster_engine::{model::ObjectKey, phrase::counted, reason::Severity};
 use serde::Serialize;
 
 use super::{file_finding::FileFinding, reviewed_input::ReviewedInput, reviewed_object::ReviewedObject};
-use crate::{
-    admission::offline_review::OfflineReview,
-    engine::{phrase::counted, reason::Severity},
-    model::ObjectKey,
-};
 
 /// Reviews, as a document.
 #[derive(Serialize)]
@@ -55,7 +52,6 @@ impl<'a> ReviewDocument<'a> {
 pub(super) struct ReviewSummary {
     pub(super) objects: usize,
     pub(super) denied: usize,
-    #[serde(rename = "mended")]
     changed: usize,
     warned: usize,
 }

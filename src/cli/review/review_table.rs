@@ -2,20 +2,19 @@
 
 use std::io::{self, Write};
 
+use roster_admission::Rule;
+use roster_engine::reason::Severity;
+
 use super::{
     file_finding::{FindingCode, FindingEffect},
     review_documents::ReviewSummary,
     reviewed_input::ReviewedInput,
 };
-use crate::{
-    admission::Rule,
-    cli::{
-        messages,
-        output::Output,
-        style::{BOLD, DIM, GREEN, RED, YELLOW},
-        table::{Cell, Table},
-    },
-    engine::reason::Severity,
+use crate::cli::{
+    messages,
+    output::Output,
+    style::{BOLD, DIM, GREEN, RED, YELLOW},
+    table::{Cell, Table},
 };
 
 /// Prints the answer for each object, the fixes, and a summary.

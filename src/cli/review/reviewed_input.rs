@@ -2,6 +2,24 @@
 
 use std::collections::BTreeSet;
 
+use roster_admission::{
+    offline_review::{self, Namespaces, OfflineReview, Reviewer},
+    policy::{self, EndpointPolicy, Policies},
+};
+use roster_engine::{
+    model::{
+        ObjectKey, Text,
+        installed::{POLICY_GROUP, POLICY_KIND},
+        json::raw::{JsonMembers, object_key},
+    },
+    phrase::counted,
+    reason::{Finding, Severity},
+};
+use roster_manifests::{
+    decode,
+    inventory::{Answers, Findings, Inventory, Snapshot, workloads::UnreadObjects},
+    lint::Overlays,
+};
 use serde_json::value::RawValue;
 
 use super::{
@@ -11,25 +29,7 @@ use super::{
     reviewed_object::{ReviewedObject, placed},
     source_args::{SourceArgs, SourceTexts},
 };
-use crate::{
-    admission::{
-        offline_review::{self, Namespaces, OfflineReview, Reviewer},
-        policy::{self, EndpointPolicy, Policies},
-    },
-    cli::{input_texts::InputFile, messages},
-    decode,
-    engine::{
-        phrase::counted,
-        reason::{Finding, Severity},
-    },
-    inventory::{Findings, Inventory, Snapshot, workloads::UnreadObjects},
-    lint::Overlays,
-    model::{
-        ObjectKey, Text,
-        installed::{POLICY_GROUP, POLICY_KIND},
-        json::raw::{JsonMembers, object_key},
-    },
-};
+use crate::cli::{input_texts::InputFile, messages};
 
 /// All objects of the input.
 pub(super) struct ReviewedInput<'a> {
@@ -119,9 +119,10 @@ pub(super) fn read_files<'a>(
         messages::warning(&format!("{}: {}", finding.object, finding.message));
     }
     let snapshot = Snapshot::of_part(&context.inventory);
+    let cluster = Answers(&snapshot);
     let reviewer = Reviewer {
         policies: &policies,
-        cluster: &snapshot,
+        cluster: &cluster,
         namespaces: &context.namespaces,
         user: sources.user.as_deref().unwrap_or_default(),
         groups: &sources.group,

@@ -1,5 +1,18 @@
 //! One object of the input, with the answer and the findings.
 
+use roster_admission::{
+    Decision, KINDS,
+    offline_review::{OfflineReview, ReviewError, Reviewer},
+};
+use roster_engine::{
+    model::{
+        ObjectKey, Text,
+        json::{path::PathEnd, raw::JsonMembers},
+    },
+    reason::{Finding, Reason, Severity},
+};
+use roster_manifests::decode::Document;
+use roster_validation as validation;
 use serde_json::{
     Value,
     value::{RawValue, to_raw_value},
@@ -8,19 +21,6 @@ use serde_json::{
 use super::{
     file_finding::{FileFinding, FileObject, FindingCode, FindingEffect},
     finding_room::FindingRoom,
-};
-use crate::{
-    admission::{
-        Decision, KINDS,
-        offline_review::{OfflineReview, ReviewError, Reviewer},
-    },
-    decode::Document,
-    engine::reason::{Finding, Reason, Severity},
-    lint::validation,
-    model::{
-        ObjectKey, Text,
-        json::{path::PathEnd, raw::JsonMembers},
-    },
 };
 
 /// The number of a cluster that the input describes.

@@ -4,17 +4,15 @@
 //! shows a result would otherwise draw what a name tells it to.
 
 use md5::{Digest, Md5};
+use roster_admission::{Mode, Rule};
+use roster_engine::reason::Severity;
 use serde_json::{Value, json};
 
 use super::{
     file_finding::{FileFinding, FindingCode},
     suppression::Suppression,
 };
-use crate::{
-    admission::{Mode, Rule},
-    cli::printable::printable,
-    engine::reason::Severity,
-};
+use crate::cli::printable::printable;
 
 /// The log of one run. `complete`: all of the input was read.
 pub(super) fn log<'a>(findings: impl Iterator<Item = &'a FileFinding<'a>>, complete: bool) -> Value {
@@ -141,15 +139,13 @@ fn uri(file: &str) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use roster_admission::Rule;
+    use roster_engine::model::ObjectKey;
 
     use super::*;
-    use crate::{
-        admission::Rule,
-        cli::{
-            printable::{assert_shown, tricky},
-            review::file_finding::FindingEffect,
-        },
-        model::ObjectKey,
+    use crate::cli::{
+        printable::{assert_shown, tricky},
+        review::file_finding::FindingEffect,
     };
 
     proptest! {

@@ -4,13 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::Args;
+use roster_engine::{model::defaults::Defaults, reason::Severity};
+use roster_manifests::decode::Source;
 
-use crate::{
-    cli::{defaults_args::DefaultsArgs, input_paths::is_stdin, input_texts::InputTexts, outcome::Outcome},
-    decode::Source,
-    engine::reason::Severity,
-    model::defaults::Defaults,
-};
+use crate::cli::{defaults_args::DefaultsArgs, input_paths::is_stdin, input_texts::InputTexts, outcome::Outcome};
 
 /// The objects to review, and the policies, stored objects and user for the review.
 #[derive(Debug, Args)]

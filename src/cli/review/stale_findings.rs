@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use roster_engine::{model::ObjectKey, reason::Finding, state::Options};
+use roster_manifests::inventory::{Inventory, whole};
+
 use super::{
     reviewed_object::{ReviewedObject, placed},
     source_args::SourceArgs,
-};
-use crate::{
-    engine::{reason::Finding, state::Options},
-    inventory::{Inventory, whole},
-    model::ObjectKey,
 };
 
 /// Adds the findings to those of the objects at some places that they are about. `inventory` has all objects.

@@ -4,10 +4,10 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use jiff::SignedDuration;
+use roster_engine::model::installed::{NAME, NAMESPACE};
 
 use super::{ServeOptions, address::address};
 use crate::{
-    model::installed::{NAME, NAMESPACE},
     runtime::certificates::{CertificateLifetimes, SelfSignedOptions},
     servers::webhook::{self, CertificateSource, ClusterOptions, FailureMode, WebhookLimits, WebhookOptions},
 };

@@ -2,11 +2,10 @@
 
 use std::io::{self, Write};
 
+use roster_manifests::cases::{Difference, TestResult};
+
 use super::test_results::FileResults;
-use crate::{
-    cases::{Difference, TestResult},
-    cli::xml_text::escaped,
-};
+use crate::cli::xml_text::escaped;
 
 /// Prints the report.
 pub(super) fn print(files: &[FileResults], out: &mut impl Write) -> io::Result<()> {

@@ -3,20 +3,20 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use serde_json::value::RawValue;
-
-use crate::{
-    cli::{
-        directory_input::add_manifests,
-        input_paths::{ExpandedPaths, named_paths},
-        input_texts::InputFile,
-        manifest_texts::{ManifestTexts, Manifests, SkippedFile},
-        messages,
-    },
+use roster_engine::model::defaults::Defaults;
+use roster_manifests::{
     decode::{self, Source},
     inventory::Inventory,
     lint::Skip,
-    model::defaults::Defaults,
+};
+use serde_json::value::RawValue;
+
+use crate::cli::{
+    directory_input::add_manifests,
+    input_paths::{ExpandedPaths, named_paths},
+    input_texts::InputFile,
+    manifest_texts::{ManifestTexts, Manifests, SkippedFile},
+    messages,
 };
 
 /// The texts of files and directories.

@@ -1,8 +1,7 @@
 //! The results of test files, and their counts.
 
+use roster_manifests::cases::TestResult;
 use serde::Serialize;
-
-use crate::cases::TestResult;
 
 /// The results of a file.
 #[derive(Serialize)]

@@ -3,25 +3,28 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-
-use super::{
-    test_manifests::{TestManifests, TestTexts},
-    test_results::FileResults,
-};
-use crate::{
-    admission::policy::{self, EndpointPolicy, Policies},
-    cases::{TestFile, TestInput, TestOptions, evaluate, placed},
-    cli::input_texts::{InputFile, InputTexts},
-    decode::{self, Document, Source},
-    engine::{reason::Severity, state::Options},
-    inventory::{Inventory, Snapshot, workloads},
+use roster_admission::policy::{self, EndpointPolicy, Policies};
+use roster_engine::{
     model::{
         ObjectKey,
         defaults::{DEFAULT_NAMESPACE, Defaults},
         installed::POLICY_KIND,
         json::raw::object_key,
     },
+    reason::Severity,
+    state::Options,
 };
+use roster_manifests::{
+    cases::{TestFile, TestInput, TestOptions, evaluate, placed},
+    decode::{self, Document, Source},
+    inventory::{Inventory, Snapshot, workloads},
+};
+
+use super::{
+    test_manifests::{TestManifests, TestTexts},
+    test_results::FileResults,
+};
+use crate::cli::input_texts::{InputFile, InputTexts};
 
 /// Evaluates the cases of a file whose names contain `filter`.
 pub(super) fn run(path: &Path, filter: Option<&str>) -> anyhow::Result<FileResults> {

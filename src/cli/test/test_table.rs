@@ -2,15 +2,14 @@
 
 use std::io::{self, Write};
 
+use roster_engine::phrase::counted;
+use roster_manifests::cases::{Difference, TestResult};
+
 use super::test_results::{FileResults, TestSummary};
-use crate::{
-    cases::{Difference, TestResult},
-    cli::{
-        output::Output,
-        printable::printable,
-        style::{BOLD, DIM, GREEN, RED},
-    },
-    engine::phrase::counted,
+use crate::cli::{
+    output::Output,
+    printable::printable,
+    style::{BOLD, DIM, GREEN, RED},
 };
 
 /// Prints the tests that fail, with `wide` all of them, and the counts.

@@ -1,14 +1,11 @@
 //! The JSON and YAML of `roster view --all-nodes`.
 
+use roster_engine::{model::Text, view::ServiceUse};
+use roster_manifests::inventory::whole;
 use serde::Serialize;
 
 use super::{matrix_run::MatrixRun, matrix_table::service_name};
-use crate::{
-    cli::output::{ItemWriter, Output, OutputFormat},
-    engine::view::ServiceUse,
-    inventory::whole,
-    model::Text,
-};
+use crate::cli::output::{ItemWriter, Output, OutputFormat};
 
 /// Nodes that serve all Services alike.
 #[derive(Serialize)]

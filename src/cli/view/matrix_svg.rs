@@ -2,11 +2,13 @@
 
 use std::io::{self, Write};
 
+use roster_engine::view::ServiceUse;
+
 use super::{
     matrix_run::MatrixRun,
     matrix_table::{NAMED, cell_text, group_text, service_name},
 };
-use crate::{cli::xml_text::escaped, engine::view::ServiceUse};
+use crate::cli::xml_text::escaped;
 
 /// Most rows and columns that are drawn: a larger picture cannot be read, and the description says what is left out.
 const ROWS: usize = 200;

@@ -2,19 +2,18 @@
 
 use std::{collections::BTreeMap, io::Write};
 
-use super::matrix_run::MatrixRun;
-use crate::{
-    cli::{
-        findings_report::FindingsReport,
-        output::{Output, OutputFormat},
-        style::{BOLD, DIM, GREEN, RED, YELLOW},
-        table::{Cell, write_rows},
-    },
-    engine::{
-        phrase::counted,
-        view::{ServiceUse, Verdict},
-    },
+use roster_engine::{
     model::{Node, Service},
+    phrase::counted,
+    view::{ServiceUse, Verdict},
+};
+
+use super::matrix_run::MatrixRun;
+use crate::cli::{
+    findings_report::FindingsReport,
+    output::{Output, OutputFormat},
+    style::{BOLD, DIM, GREEN, RED, YELLOW},
+    table::{Cell, write_rows},
 };
 
 /// Most Services that have a column.

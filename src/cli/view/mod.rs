@@ -23,16 +23,14 @@ use super::{
     outcome::Outcome,
     output::{Output, OutputFormat, command_formats},
 };
-use crate::{
-    engine::{
-        reason::Severity,
-        state::Options,
-        view::{NodeMatrix, ViewChanges, ViewedCluster},
-    },
-    inventory::Index,
-    model::Text,
-};
 pub(super) use node_view::NodeView;
+use roster_engine::{
+    model::Text,
+    reason::Severity,
+    state::Options,
+    view::{NodeMatrix, ViewChanges, ViewedCluster},
+};
+use roster_manifests::inventory::Index;
 pub(super) use scheme_args::{SchemeArgs, TopologyModeArg};
 pub(super) use view_input::ViewInput;
 

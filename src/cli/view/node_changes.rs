@@ -2,22 +2,20 @@
 
 use std::io::Write;
 
+use roster_engine::{
+    model::{Family, Text},
+    phrase::counted,
+    view::{PortUse, UsedEndpoint, Verdict, ViewChange, ViewChanges},
+};
+use roster_manifests::inventory::{Findings, whole};
 use serde::Serialize;
 
 use super::matrix_table::{group_text, service_name};
-use crate::{
-    cli::{
-        findings_report::FindingsReport,
-        output::{ItemWriter, Output, OutputFormat},
-        style::{BOLD, DIM, GREEN, RED, YELLOW},
-        table::{Cell, Table},
-    },
-    engine::{
-        phrase::counted,
-        view::{PortUse, UsedEndpoint, Verdict, ViewChange, ViewChanges},
-    },
-    inventory::{Findings, whole},
-    model::{Family, Text},
+use crate::cli::{
+    findings_report::FindingsReport,
+    output::{ItemWriter, Output, OutputFormat},
+    style::{BOLD, DIM, GREEN, RED, YELLOW},
+    table::{Cell, Table},
 };
 
 /// Most lines of a table, and endpoints in a cell.

@@ -1,17 +1,15 @@
 //! The JSON and YAML of `roster view --node`.
 
+use roster_engine::{
+    model::{Family, Text},
+    reason::{Finding, Reason, Severity},
+    view::{PortView, ServiceView, UnseenEndpoint, Verdict},
+};
+use roster_manifests::inventory::whole;
 use serde::Serialize;
 
 use super::node_view::NodeRun;
-use crate::{
-    cli::output::{ItemWriter, Output, OutputFormat},
-    engine::{
-        reason::{Finding, Reason, Severity},
-        view::{PortView, ServiceView, UnseenEndpoint, Verdict},
-    },
-    inventory::whole,
-    model::{Family, Text},
-};
+use crate::cli::output::{ItemWriter, Output, OutputFormat};
 
 /// The view of one Service.
 #[derive(Serialize)]

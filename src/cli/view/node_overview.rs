@@ -5,21 +5,20 @@ use std::{
     io::{self, Write},
 };
 
+use roster_engine::{
+    phrase::counted,
+    reason::{Reason, Severity},
+    view::{ServiceUse, ServiceView, UnseenEndpoint, Verdict},
+};
+
 use super::node_view::NodeRun;
-use crate::{
-    cli::{
-        findings_report::FindingsReport,
-        output::Output,
-        printable::printable,
-        progress_line::ProgressLine,
-        style::{BOLD, DIM, GREEN, RED, YELLOW},
-        table::{Cell, Table},
-    },
-    engine::{
-        phrase::counted,
-        reason::{Reason, Severity},
-        view::{ServiceUse, ServiceView, UnseenEndpoint, Verdict},
-    },
+use crate::cli::{
+    findings_report::FindingsReport,
+    output::Output,
+    printable::printable,
+    progress_line::ProgressLine,
+    style::{BOLD, DIM, GREEN, RED, YELLOW},
+    table::{Cell, Table},
 };
 
 /// One Service in a line.

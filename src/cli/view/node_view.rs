@@ -1,16 +1,14 @@
 //! Services, viewed from one node.
 
 use anyhow::bail;
+use roster_engine::{
+    model::{Node, Text},
+    phrase::counted,
+    view::{ViewedCluster, Viewpoint},
+};
 
 use super::view_input::ViewInput;
-use crate::{
-    cli::scheme_arg::SchemeArg,
-    engine::{
-        phrase::counted,
-        view::{ViewedCluster, Viewpoint},
-    },
-    model::{Node, Text},
-};
+use crate::cli::scheme_arg::SchemeArg;
 
 /// Services, viewed from one node.
 pub(crate) struct NodeView<'a> {

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
-
-use crate::{
-    cli::scheme_arg::SchemeArg,
-    engine::view::{KeyOrder, Scheme},
-    inventory::Inventory,
+use roster_engine::{
     model::{Family, Text},
+    view::{KeyOrder, Scheme},
 };
+use roster_manifests::inventory::Inventory;
+
+use crate::cli::scheme_arg::SchemeArg;
 
 /// Arguments that choose whose view is taken.
 #[derive(Debug, Args)]

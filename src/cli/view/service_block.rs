@@ -2,24 +2,23 @@
 
 use std::io::{self, Write};
 
+use roster_engine::{
+    model::{Family, Text, protocol_or_tcp},
+    phrase::counted,
+    reason::Severity,
+    view::{PortView, ServiceView, UnseenEndpoint, Verdict, ViewedEndpoint},
+};
+
 use super::{
     node_overview::{use_style, use_text},
     node_view::NodeRun,
 };
-use crate::{
-    cli::{
-        findings_report::FindingsReport,
-        output::{Output, OutputFormat},
-        printable::printable,
-        style::{BOLD, DIM, GREEN, YELLOW},
-        table::{Cell, Table},
-    },
-    engine::{
-        phrase::counted,
-        reason::Severity,
-        view::{PortView, ServiceView, UnseenEndpoint, Verdict, ViewedEndpoint},
-    },
-    model::{Family, Text, protocol_or_tcp},
+use crate::cli::{
+    findings_report::FindingsReport,
+    output::{Output, OutputFormat},
+    printable::printable,
+    style::{BOLD, DIM, GREEN, YELLOW},
+    table::{Cell, Table},
 };
 
 /// Most endpoints of a Service that are listed; those that are used come first.

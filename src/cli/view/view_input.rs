@@ -2,18 +2,17 @@
 
 use std::convert::Infallible;
 
-use crate::{
-    cli::suggestion::{did_you_mean, nearest},
-    engine::{
-        phrase::{absent, absent_of, counted},
-        plan::selected_pods,
-        reason::{Finding, Reason},
-        state::{Controller, Options},
-        view::{Scheme, ViewedCluster, ViewedService, planned_slices},
-    },
-    inventory::{Entry, Findings, Index, Inventory, ServiceFindings, whole, workloads::UnreadMatch},
+use roster_engine::{
     model::{EndpointSlice, Family, Labels, Node, Nodes, ObjectKey, Text, names},
+    phrase::{absent, absent_of, counted},
+    plan::selected_pods,
+    reason::{Finding, Reason},
+    state::{Controller, Options},
+    view::{Scheme, ViewedCluster, ViewedService, planned_slices},
 };
+use roster_manifests::inventory::{Entry, Findings, Index, Inventory, ServiceFindings, whole, workloads::UnreadMatch};
+
+use crate::cli::suggestion::{did_you_mean, nearest};
 
 /// The objects of an input that views read, and what of them is assumed.
 pub(in crate::cli) struct ViewInput<'a> {

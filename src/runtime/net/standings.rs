@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
+use roster_engine::model::HashSeed;
 use tokio::time::Instant;
 
 use super::peer::Peer;
-use crate::model::HashSeed;
 
 /// The credit of one answered review, and the most that a peer has.
 const ONE: Duration = Duration::from_secs(10);

@@ -124,9 +124,10 @@ impl Drop for AccessHold {
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
+    use roster_engine::model::Resource;
 
     use super::*;
-    use crate::{model::Resource, servers::edge::raw_object::ObjectName};
+    use crate::servers::edge::raw_object::ObjectName;
 
     #[test]
     fn a_refusal_ends_what_it_is_about() {

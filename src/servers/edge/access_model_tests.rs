@@ -13,6 +13,7 @@ use axum::{
 };
 use futures::FutureExt;
 use jiff::Timestamp;
+use roster_engine::view::KeyOrder;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
@@ -35,12 +36,9 @@ use super::{
     versions::Versions,
     watch_permission::WatchPermission,
 };
-use crate::{
-    engine::view::KeyOrder,
-    runtime::{
-        clock::Clock,
-        net::{Exchange, Health},
-    },
+use crate::runtime::{
+    clock::Clock,
+    net::{Exchange, Health},
 };
 
 const SEQUENCES: u64 = 100;

@@ -2,6 +2,7 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, time::Duration};
 
+use roster_engine::model::Resource;
 use tokio::time::Instant;
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
     raw_object::ObjectName,
     target::CachedRead,
 };
-use crate::{model::Resource, runtime::status_error::StatusError};
+use crate::runtime::status_error::StatusError;
 
 /// How long an answer counts.
 pub(super) const FRESH: Duration = Duration::from_mins(5);

@@ -8,6 +8,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
+use roster_engine::model::Text;
 
 use super::{
     accept::AcceptedForm,
@@ -27,14 +28,11 @@ use super::{
     watch_permission::{StillValid, WatchPermission},
     watch_stream::{WatchContext, WatchStream},
 };
-use crate::{
-    model::Text,
-    runtime::{
-        allowed_hosts::AllowedHosts,
-        net::{Exchange, Health},
-        places::Places,
-        status_error::StatusError,
-    },
+use crate::runtime::{
+    allowed_hosts::AllowedHosts,
+    net::{Exchange, Health},
+    places::Places,
+    status_error::StatusError,
 };
 
 /// What the requests of a node proxy share.

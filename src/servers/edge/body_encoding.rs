@@ -5,15 +5,13 @@ use axum::{
     http::{HeaderValue, header},
     response::Response,
 };
+use roster_engine::model::Resource;
 
 use super::{
     protobuf::{ProtobufKind, UnencodableObject},
     watch_cache::VersionedObject,
 };
-use crate::{
-    model::Resource,
-    runtime::status_error::{JSON, StatusError},
-};
+use crate::runtime::status_error::{JSON, StatusError};
 
 /// The size of a piece of a response, about.
 pub(super) const PIECE: usize = 16 << 10;

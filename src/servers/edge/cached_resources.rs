@@ -1,6 +1,6 @@
 //! The resources that clients read from the cache.
 
-use crate::model::Resource;
+use roster_engine::model::Resource;
 
 /// The resources that are cached.
 pub(super) const CACHED: [Resource; 5] =

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use roster_engine::view::KeyOrder;
 use serde_json::json;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
@@ -25,7 +26,6 @@ use super::{
     tests::{TestedEdge, service},
     versions::Versions,
 };
-use crate::engine::view::KeyOrder;
 use crate::runtime::net::{BoundSocket, Health, Server, ServerOptions, ServerPart, Socket};
 
 /// Serves a router on a port, until the sender is dropped or sends.

@@ -9,6 +9,7 @@ use std::{
 
 use axum::http::Method;
 use futures::StreamExt;
+use roster_engine::model::Resource;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -20,7 +21,6 @@ use super::{
     tests::{GOOD, SLICES, TestedEdge, read},
     upstream_event::UpstreamEvent,
 };
-use crate::model::Resource;
 
 const EVENT: Duration = Duration::from_secs(10);
 

@@ -1,9 +1,9 @@
 //! What an API server says of its resources: while it is away, the part of it that is cached.
 
+use roster_engine::model::{Resource, ResourceScope};
 use serde_json::{Value, json};
 
 use super::cached_resources::CACHED;
-use crate::model::{Resource, ResourceScope};
 
 /// The group of slices.
 const GROUP: &str = "discovery.k8s.io";

@@ -5,6 +5,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
+use roster_engine::{
+    model::{Pod, Resource, Text},
+    reason::Reason,
+};
 use tokio::{sync::watch, task::yield_now};
 
 use super::{
@@ -22,11 +26,7 @@ use super::{
     versions::Versions,
     watch_cache::{CacheChange, EventBatch, PIECE, VersionedObject, WatchCache},
 };
-use crate::{
-    engine::reason::Reason,
-    model::{Pod, Resource, Text},
-    runtime::aside::{aside, lock_aside},
-};
+use crate::runtime::aside::{aside, lock_aside};
 
 /// What clients read, and what it is made from.
 ///
@@ -325,11 +325,10 @@ impl ServedState {
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::view::KeyOrder;
+
     use super::*;
-    use crate::{
-        engine::view::KeyOrder,
-        servers::edge::{raw_object::RawObject, scheme::EdgeScheme, selection::FieldTest},
-    };
+    use crate::servers::edge::{raw_object::RawObject, scheme::EdgeScheme, selection::FieldTest};
 
     #[tokio::test]
     async fn a_list_of_many_pieces_has_all_that_is_selected() {

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
+use roster_engine::model::{
+    Resource, Text,
+    json::raw::{JsonMembers, JsonNode},
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::json_text::{write_member, write_members};
-use crate::model::{
-    Resource, Text,
-    json::raw::{JsonMembers, JsonNode},
-};
 
 /// The lists of endpoints in a text, and the endpoints in them.
 #[derive(Debug, Default)]

@@ -2,14 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{endpoint_lists::RawEndpoint, raw_object::RawObject};
-use crate::{
-    engine::{
-        reason::Reason,
-        view::{EndpointObject, EndpointPlace, PrunedObject},
-    },
+use roster_engine::{
     model::{Labels, ObjectKey, Resource, Text, names},
+    reason::Reason,
+    view::{EndpointObject, EndpointPlace, PrunedObject},
 };
+
+use super::{endpoint_lists::RawEndpoint, raw_object::RawObject};
 
 /// An Endpoints object or an EndpointSlice, and which of its endpoints are left. It has endpoints, or it is empty.
 #[derive(Clone, Debug)]

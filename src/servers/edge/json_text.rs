@@ -1,8 +1,7 @@
 //! Members of JSON objects as text.
 
+use roster_engine::model::json::raw::JsonNode;
 use serde_json::value::RawValue;
-
-use crate::model::json::raw::JsonNode;
 
 /// Writes members, separated by commas.
 pub(super) fn write_members<'m, 'a: 'm>(out: &mut String, members: impl Iterator<Item = (&'m str, &'m JsonNode<'a>)>) {

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use roster_engine::model::{Labels, Text};
+
 use super::raw_object::ObjectName;
-use crate::model::{Labels, Text};
 
 /// The Services that a label of a node may affect, by its key.
 #[derive(Debug, Default)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use axum::body::Bytes;
+use roster_engine::model::Pod;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -11,7 +12,6 @@ use super::{
     edge_cache::EdgeCache,
     polled_source::{self, PolledSource, PolledText},
 };
-use crate::model::Pod;
 
 /// Reads the pods again and again, forever. If they cannot be read, the last ones count: pods go on without their kubelet.
 pub(super) async fn follow(source: PolledSource, cache: Arc<EdgeCache>) {

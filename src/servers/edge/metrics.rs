@@ -8,6 +8,7 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::ConstGauge},
     registry::Registry,
 };
+use roster_engine::model::Resource;
 
 use super::{
     cached_resources::{CACHED, WITH_ENDPOINTS},
@@ -15,7 +16,7 @@ use super::{
     event_ring::WatchEventType,
     unencodable_objects::UnencodableObjects,
 };
-use crate::{kube_api::WatchMetrics, model::Resource, runtime::places::Places};
+use crate::{kube_api::WatchMetrics, runtime::places::Places};
 
 /// The name of the listener in metrics.
 pub(super) const LISTENER: &str = "edge";

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use roster_engine::{model::Resource, view::KeyOrder};
+
 use super::{
     node_state::NodeState,
     node_state_tests::{OWN, REGION, TestedNode, node, service, slice},
     scheme::EdgeScheme,
 };
-use crate::{engine::view::KeyOrder, model::Resource};
 
 #[test]
 fn a15_t6_t7_t8_unhealthy_nodes_lose_their_endpoints_unless_no_others_are_left() {

@@ -5,6 +5,11 @@ use std::{
     sync::Arc,
 };
 
+use roster_engine::{
+    model::{Labels, Node, ObjectMeta, Pod, Resource, ResourceReader, Service, Text, names},
+    view::KeyOrder,
+};
+
 use super::{
     cached_resources::WITH_ENDPOINTS,
     endpoint_selection::EndpointSelection,
@@ -15,10 +20,6 @@ use super::{
     served_object::ServedObject,
     state_record::StateRecord,
     upstream_event::{HeldChange, HeldPart, UpstreamEvent, UpstreamObject},
-};
-use crate::{
-    engine::view::KeyOrder,
-    model::{Labels, Node, ObjectMeta, Pod, Resource, ResourceReader, Service, Text, names},
 };
 
 /// What clients see of an object from now on.
@@ -451,7 +452,7 @@ impl NodeState {
     /// The nodes of a pool change.
     fn pool_changed(&self, pool: &Text, affected: &mut Affected) {
         if self.around.pool() == Some(pool) {
-            affected.services.extend(self.readers.of(crate::engine::view::POOL_OF_NODE).cloned());
+            affected.services.extend(self.readers.of(roster_engine::view::POOL_OF_NODE).cloned());
         }
     }
 

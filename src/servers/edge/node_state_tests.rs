@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use roster_engine::{model::Resource, view::KeyOrder};
 use serde_json::{Value, json};
 
 use super::{
@@ -13,7 +14,6 @@ use super::{
     versions::Versions,
     watch_cache::WatchCache,
 };
-use crate::{engine::view::KeyOrder, model::Resource};
 
 pub(super) const OWN: &str = "hostname";
 const START: u64 = 1000;

@@ -5,8 +5,9 @@ use std::{
     path::PathBuf,
 };
 
+use roster_engine::{model::Text, view::KeyOrder};
+
 use super::{node_health::NodeHealthOptions, polled_source::PolledSource, scheme::EdgeScheme};
-use crate::{engine::view::KeyOrder, model::Text};
 
 /// Options of the node proxy.
 #[derive(Clone, Debug)]

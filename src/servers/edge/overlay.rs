@@ -5,19 +5,17 @@ use std::{
     sync::Arc,
 };
 
+use roster_engine::{
+    local_overlay::{LocalPods, OverlaidEndpoint, overlay_endpoints, overlay_slices},
+    membership,
+    model::{EndpointSlice, Endpoints, HashSeed, Pod, Resource, Service, Text},
+};
 use serde::Serialize;
 use serde_json::json;
 
 use super::{
     raw_object::{ObjectName, RawObject},
     scheme::Surroundings,
-};
-use crate::{
-    engine::{
-        local_overlay::{LocalPods, OverlaidEndpoint, overlay_endpoints, overlay_slices},
-        membership,
-    },
-    model::{EndpointSlice, Endpoints, HashSeed, Pod, Resource, Service, Text},
 };
 
 /// When the pods of the node count.
@@ -220,7 +218,6 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::model::builders;
 
     const NAME: &str = "web";
 
@@ -229,14 +226,23 @@ mod tests {
     }
 
     fn service() -> Arc<RawObject> {
-        let web = builders::service(NAME).selector(json!({"app": "web"})).port("http", 80, 8080);
-        raw(Resource::Service, &json!(web))
+        let port = json!({"name": "http", "port": 80, "targetPort": 8080, "protocol": "TCP"});
+        let meta = json!({"name": NAME, "namespace": "ns", "uid": NAME});
+        let spec =
+            json!({"selector": {"app": "web"}, "ports": [port], "ipFamilies": ["IPv4"], "clusterIP": "10.96.0.1"});
+        raw(Resource::Service, &json!({"metadata": meta, "spec": spec}))
     }
 
     fn pods(ips: &[&str]) -> Vec<Pod> {
-        let pod =
-            |ip: &&str| builders::pod(&format!("of-{ip}")).labels(json!({"app": "web"})).node("n1").ip(ip).ready();
-        ips.iter().map(|ip| serde_json::from_value(json!(pod(ip))).unwrap()).collect()
+        let pod = |ip: &&str| {
+            let name = format!("of-{ip}");
+            json!({
+                "metadata": {"name": name, "namespace": "ns", "uid": name, "labels": {"app": "web"}},
+                "spec": {"nodeName": "n1"},
+                "status": {"podIP": ip, "podIPs": [{"ip": ip}], "conditions": [{"type": "Ready", "status": "True"}]},
+            })
+        };
+        ips.iter().map(|ip| serde_json::from_value(pod(ip)).unwrap()).collect()
     }
 
     /// A stored slice with a field that is not known here in each endpoint.

@@ -1,7 +1,8 @@
 //! The permissions of the node proxy in a cluster, from which its role is derived.
 
+use roster_engine::model::{ResourceReader, permission::Permission};
+
 use super::scheme::EdgeScheme;
-use crate::model::{ResourceReader, permission::Permission};
 
 /// The permissions of the node proxy itself: it lists and watches what it caches. Everything else happens with the
 /// credentials of its clients.

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
+use roster_engine::model::Text;
 use tokio::time::sleep;
 
 use super::{
@@ -11,10 +12,7 @@ use super::{
     saved_permissions::SavedPermissions,
     state_files::{LoadedState, StateFiles},
 };
-use crate::{
-    model::Text,
-    runtime::{clock::Clock, file_lock::FileLock},
-};
+use crate::runtime::{clock::Clock, file_lock::FileLock};
 
 /// The longest pause between two looks at what is to be saved.
 const PAUSE: Duration = Duration::from_secs(10);

@@ -4,6 +4,7 @@
 //! a second list, only the objects that have changed are measured. And only a few lists are measured at once: callers take turns.
 
 use bytes::Bytes;
+use roster_engine::model::Resource;
 use tokio::task::yield_now;
 
 use super::{
@@ -16,10 +17,7 @@ use super::{
     unencodable_objects::UnencodableObjects,
     watch_cache::VersionedObject,
 };
-use crate::{
-    model::Resource,
-    runtime::{places::Places, status_error::StatusError},
-};
+use crate::runtime::{places::Places, status_error::StatusError};
 
 /// How many lists are measured at once, and how many wait for that.
 const MEASURED: usize = 4;

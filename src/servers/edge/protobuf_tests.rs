@@ -8,6 +8,7 @@ use axum::{
 };
 use futures::{FutureExt, StreamExt};
 use prometheus_client::{encoding::text::encode_registry, registry::Registry};
+use roster_engine::model::Resource;
 use serde_json::{Value, json};
 
 use super::{
@@ -20,7 +21,7 @@ use super::{
     tests::{GOOD, PROTOBUF, SERVICES, SLICES, TestedEdge, service},
     upstream_event::UpstreamEvent,
 };
-use crate::{model::Resource, runtime::status_error::StatusError};
+use crate::runtime::status_error::StatusError;
 
 const WEB: &str = "/api/v1/namespaces/shop/services/web";
 const EVENTS: &str = "application/vnd.kubernetes.protobuf;stream=watch";

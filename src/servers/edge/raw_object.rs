@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
+use roster_engine::model::{
+    Labels, Resource, Text,
+    json::raw::{JsonMembers, JsonNode},
+    wire::nullable,
+};
 use serde::Deserialize;
 
 use super::{
     endpoint_lists::EndpointLists,
     json_text::{write_member, write_members},
-};
-use crate::model::{
-    Labels, Resource, Text,
-    json::raw::{JsonMembers, JsonNode},
-    wire::nullable,
 };
 
 /// The names of the members of metadata that are not kept: `resourceVersion` is that of the API server, and only the API

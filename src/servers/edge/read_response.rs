@@ -5,6 +5,7 @@ use std::io::Write;
 use axum::{body::Body, http::StatusCode, response::Response};
 use bytes::Bytes;
 use futures::stream;
+use roster_engine::model::Resource;
 use tokio::task::yield_now;
 
 use super::{
@@ -16,7 +17,7 @@ use super::{
     raw_object::ObjectName,
     watch_cache::VersionedObject,
 };
-use crate::{model::Resource, runtime::status_error::StatusError};
+use crate::runtime::status_error::StatusError;
 
 /// One object.
 pub(super) fn object(

@@ -127,11 +127,10 @@ fn update_permissions(
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::model::Resource;
+
     use super::*;
-    use crate::{
-        model::Resource,
-        servers::edge::{caller::CallerDigest, raw_object::ObjectName},
-    };
+    use crate::servers::edge::{caller::CallerDigest, raw_object::ObjectName};
 
     fn permissions(all: &[(&'static str, u64)]) -> BTreeMap<AccessQuestion, u64> {
         let caller = CallerDigest::from_hex(&"0f".repeat(32)).unwrap();

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use roster_engine::model::Resource;
+
 use super::{
     access_table::AccessQuestion,
     raw_object::ObjectName,
     state_record::StateRecord,
     upstream_event::{UpstreamEvent, UpstreamObject},
 };
-use crate::model::Resource;
 
 /// The objects of the API server, and who may read them.
 #[derive(Debug, Default)]

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::endpoint_selection::EndpointSelection;
-use crate::{
-    engine::view::{GridView, KeyOrder, POOL_OF_NODE, TopologyKeys, Viewpoint, YurtView},
+use roster_engine::{
     model::{NodePool, Nodes, Resource, Service, Text},
+    view::{GridView, KeyOrder, POOL_OF_NODE, TopologyKeys, Viewpoint, YurtView},
 };
+
+use super::endpoint_selection::EndpointSelection;
 
 /// What is removed from what the proxies of a node see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Which objects of a resource a request is about.
 
+use roster_engine::model::{LabelQuery, Resource, Text, label_query::distinct_conditions};
+
 use super::{raw_object::ObjectName, served_object::ServedObject};
-use crate::model::{LabelQuery, Resource, Text, label_query::distinct_conditions};
 
 /// Which objects of a resource a list or a watch is about: all conditions hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

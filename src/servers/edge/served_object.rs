@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use roster_engine::model::{Labels, Resource};
 use serde_json::{Value, json};
 
 use super::{
@@ -12,7 +13,6 @@ use super::{
     endpoint_selection::{EndpointSelection, Removals, ServedEndpoints},
     raw_object::{ObjectName, RawObject, ServiceFields},
 };
-use crate::model::{Labels, Resource};
 
 /// The name of the port of the API server.
 const API_SERVER_PORT: &str = "https";
@@ -164,8 +164,9 @@ fn write_without(text: &[u8], offset: usize, lists: &EndpointLists, removed: &[u
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::view::EndpointObject;
+
     use super::*;
-    use crate::engine::view::EndpointObject;
 
     fn read(resource: Resource, text: &str) -> Arc<RawObject> {
         Arc::new(RawObject::read(resource, text).unwrap())

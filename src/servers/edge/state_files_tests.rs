@@ -3,6 +3,7 @@
 
 use std::{fs, path::Path};
 
+use roster_engine::{model::Resource, view::KeyOrder};
 use serde_json::{Value, json};
 
 use super::{
@@ -18,7 +19,6 @@ use super::{
     state_record::StateRecord,
     upstream_event::{UpstreamEvent, UpstreamObject},
 };
-use crate::{engine::view::KeyOrder, model::Resource};
 
 const NODE: &str = "edge-1";
 

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
+use roster_engine::model::Resource;
+
 use super::{
     access_table::AccessQuestion, caller::CallerDigest, digest::checksum, raw_object::ObjectName,
     upstream_event::UpstreamObject,
 };
-use crate::model::Resource;
 
 /// How many digits of the checksum a line has: enough for damage, and short beside the text of an object.
 pub(super) const DIGITS: usize = 16;

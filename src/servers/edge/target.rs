@@ -1,6 +1,7 @@
 //! What a request asks for: something that is cached here, or something of the API server.
 
 use axum::http::{Method, StatusCode, Uri};
+use roster_engine::model::{Resource, ResourceScope};
 
 use super::{
     cached_resources::CACHED,
@@ -10,10 +11,7 @@ use super::{
     request_path::RequestPath,
     selection::Selection,
 };
-use crate::{
-    model::{Resource, ResourceScope},
-    runtime::status_error::StatusError,
-};
+use crate::runtime::status_error::StatusError;
 
 /// The version of slices that API servers served up to 1.24.
 const OLD_SLICES: [&str; 3] = ["apis", "discovery.k8s.io", "v1beta1"];

@@ -14,6 +14,7 @@ use axum::{
     http::{Method, Request, Response, StatusCode, Uri, header},
 };
 use futures::{FutureExt, StreamExt};
+use roster_engine::{model::Resource, view::KeyOrder};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -34,11 +35,7 @@ use super::{
     upstream_event::{UpstreamEvent, UpstreamObject},
     versions::Versions,
 };
-use crate::{
-    engine::view::KeyOrder,
-    model::Resource,
-    runtime::{net::Health, places::Places},
-};
+use crate::runtime::{net::Health, places::Places};
 
 const NODE: &str = "edge-1";
 /// The version at which the cache of the tests begins.

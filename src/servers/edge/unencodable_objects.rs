@@ -10,10 +10,11 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family},
     registry::Registry,
 };
+use roster_engine::model::Resource;
 use tokio::time::Instant;
 
 use super::{protobuf::UnencodableObject, raw_object::ObjectName, watch_cache::VersionedObject};
-use crate::{model::Resource, runtime::status_error::StatusError};
+use crate::runtime::status_error::StatusError;
 
 /// The time between two log lines. Clients read again and again.
 const EVERY: Duration = Duration::from_mins(1);

@@ -2,10 +2,10 @@
 
 use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
+use roster_engine::model::{Node, NodePool, Resource, Text};
 use serde_json::json;
 
 use super::raw_object::{MalformedObject, ObjectName, RawObject};
-use crate::model::{Node, NodePool, Resource, Text};
 
 /// A change of objects of the API server.
 #[derive(Debug)]

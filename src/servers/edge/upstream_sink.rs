@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
+use roster_engine::model::{Resource, Text, json::raw::object_key};
+use roster_manifests::inventory::{Loss, Sink};
+
 use super::{
     edge_cache::EdgeCache,
     raw_object::ObjectName,
     reachability::Reachability,
     upstream_event::{HeldPart, UpstreamEvent, UpstreamObject},
-};
-use crate::{
-    inventory::{Loss, Sink},
-    model::{Resource, Text, json::raw::object_key},
 };
 
 /// Feeds the objects of a resource into the cache.

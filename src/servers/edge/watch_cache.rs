@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
+use roster_engine::model::{Resource, Text};
+
 use super::{
     event_ring::{EventRing, Expired, RingEvent, SelectedEvent},
     node_state::ServedChange,
@@ -10,7 +12,6 @@ use super::{
     served_object::ServedObject,
     versions::Versions,
 };
-use crate::model::{Resource, Text};
 
 /// The objects of a resource, each with the version of its last change. Every change of what clients see is one event
 /// with a version of its own; whatever leaves the text as it is makes no event.
@@ -184,11 +185,10 @@ impl EventBatch {
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::model::Resource;
+
     use super::*;
-    use crate::{
-        model::Resource,
-        servers::edge::{event_ring::WatchEventType, raw_object::RawObject, selection::FieldTest},
-    };
+    use crate::servers::edge::{event_ring::WatchEventType, raw_object::RawObject, selection::FieldTest};
 
     const START: u64 = 100;
 

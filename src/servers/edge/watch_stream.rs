@@ -5,6 +5,7 @@ use std::{convert::Infallible, future::Future, pin::Pin, sync::Arc, time::Durati
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use futures::{FutureExt, stream};
+use roster_engine::model::Resource;
 use tokio::{
     sync::watch,
     task::yield_now,
@@ -21,10 +22,7 @@ use super::{
     watch_cache::VersionedObject,
     watch_permission::WatchPermission,
 };
-use crate::{
-    model::Resource,
-    runtime::{places::Place, status_error::StatusError},
-};
+use crate::runtime::{places::Place, status_error::StatusError};
 
 /// How long a watch lasts that does not say it, at least; up to twice as long, so that not all end at once.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);

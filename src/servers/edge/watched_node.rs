@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use axum::http::Uri;
 use futures::FutureExt;
+use roster_engine::{model::Resource, view::KeyOrder};
+use roster_manifests::inventory::Sink;
 
 use super::{
     EdgeScheme, api_server::ApiServer, edge_cache::EdgeCache, node_state::NodeState, reachability::Reachability,
     upstream_sink::UpstreamSink, versions::Versions,
 };
-use crate::{engine::view::KeyOrder, inventory::Sink, model::Resource};
 
 /// The cache of a node, and the watches that feed it.
 #[derive(Debug)]

@@ -18,6 +18,17 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::{Buf, Bytes};
+use roster_engine::{
+    model::Interrupt,
+    state::{Controller, Options},
+};
+use roster_manifests::{
+    decode::{self, Source},
+    inventory::{
+        Index, Inventory,
+        whole::{all_cores, plan_all},
+    },
+};
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
@@ -38,18 +49,9 @@ use super::{
         request::{lines_example, list_example},
     },
 };
-use crate::{
-    decode::{self, Source},
-    engine::state::{Controller, Options},
-    inventory::{
-        Index, Inventory,
-        whole::{all_cores, plan_all},
-    },
-    model::Interrupt,
-    runtime::{
-        net::{BodyPieces, Exchange},
-        workers::Unwanted,
-    },
+use crate::runtime::{
+    net::{BodyPieces, Exchange},
+    workers::Unwanted,
 };
 
 /// Plan a whole cluster

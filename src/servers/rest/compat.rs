@@ -1,6 +1,7 @@
 //! `GET /v1/compat`: the releases that Roster can follow, and their differences.
 
 use axum::extract::Request;
+use roster_engine::profile::{self, Difference, Minor, Profile};
 use serde::Serialize;
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
     problem_responses,
     schema::answer::{DifferencesSchema, ReleasesSchema},
 };
-use crate::engine::profile::{self, Difference, Minor, Profile};
 
 /// The releases
 ///

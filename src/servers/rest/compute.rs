@@ -8,6 +8,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
+use roster_engine::model::Interrupt;
+use roster_manifests::decode::{self, DecodeReason, MemoryAccount, Source};
 use serde::Serialize;
 
 use super::{
@@ -16,13 +18,9 @@ use super::{
     object_memory::ObjectMemory,
     problem::{ApiError, ProblemKind},
 };
-use crate::{
-    decode::{self, DecodeReason, MemoryAccount, Source},
-    model::Interrupt,
-    runtime::{
-        net::{self, BodyError, Exchange, HeldByResponse, Holding, ReceivedBody, SMALL_BODY},
-        workers::{SHORT, WorkError},
-    },
+use crate::runtime::{
+    net::{self, BodyError, Exchange, HeldByResponse, Holding, ReceivedBody, SMALL_BODY},
+    workers::{SHORT, WorkError},
 };
 
 /// A decompressed body.

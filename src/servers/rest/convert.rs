@@ -6,6 +6,8 @@ use axum::{
     extract::{Query, Request, State},
     http::Uri,
 };
+use roster_admission::convert::{self, ConversionTarget};
+use roster_manifests::decode::{self, Document};
 
 use super::{
     RestApp,
@@ -17,10 +19,6 @@ use super::{
         conversion::{self, ConvertedAnswer, TargetName},
         object::KubernetesList,
     },
-};
-use crate::{
-    convert::{self, ConversionTarget},
-    decode::{self, Document},
 };
 
 /// Convert objects

@@ -3,6 +3,10 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use roster_engine::{
+    model::EndpointSlice,
+    state::{Controller, Plan},
+};
 use serde::Serialize;
 
 use super::{
@@ -18,10 +22,6 @@ use super::{
         k8s::EndpointsSchema,
         request::{self, PlanBody},
     },
-};
-use crate::{
-    engine::state::{Controller, Plan},
-    model::EndpointSlice,
 };
 
 /// The desired Endpoints

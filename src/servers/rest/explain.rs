@@ -3,6 +3,10 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use roster_engine::{
+    explain::{Cause, MAX_REASONS},
+    reason::Finding,
+};
 
 use super::{
     RestApp,
@@ -15,10 +19,6 @@ use super::{
         explanation::ExplanationAnswer,
         request::{self, PlanBody},
     },
-};
-use crate::engine::{
-    explain::{Cause, MAX_REASONS},
-    reason::Finding,
 };
 
 /// Explain one Service

@@ -2,27 +2,28 @@
 
 use std::borrow::Cow;
 
+use roster_engine::{
+    explain::{Explanation, Focus, explain_only},
+    model::{Interrupt, ObjectKey, Pod, Text},
+    plan,
+    reason::{Finding, Reason},
+    stale::{KnownTargets, PodNames},
+    state::{Controller, Options, Plan, State},
+};
+use roster_manifests::{
+    decode::{
+        self, DecodeError, DecodeReason, Source,
+        request::{self, DecodedRequest, RequestError},
+    },
+    inventory::{Findings, Index, Inventory},
+};
+
 use super::{
     body::Format,
     compute::PostedBody,
     limits::MAX_ASSUMED_PODS,
     params::Params,
     problem::{ApiError, InputError, ProblemKind},
-};
-use crate::{
-    decode::{
-        self, DecodeError, DecodeReason, Source,
-        request::{self, DecodedRequest, RequestError},
-    },
-    engine::{
-        explain::{Explanation, Focus, explain_only},
-        plan,
-        reason::{Finding, Reason},
-        stale::{KnownTargets, PodNames},
-        state::{Controller, Options, Plan, State},
-    },
-    inventory::{Findings, Index, Inventory},
-    model::{Interrupt, ObjectKey, Pod, Text},
 };
 
 /// The input of a plan: a state, the controllers, and options.
@@ -199,7 +200,7 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
     if let Some((namespace, name)) = &params.service {
         return Ok(ObjectKey::new("Service", namespace, name));
     }
-    let mut keys: Vec<ObjectKey> = inventory.services.iter().map(crate::model::Service::key).collect();
+    let mut keys: Vec<ObjectKey> = inventory.services.iter().map(roster_engine::model::Service::key).collect();
     keys.sort_unstable();
     keys.dedup();
     match keys.as_slice() {

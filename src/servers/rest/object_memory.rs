@@ -2,11 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use roster_manifests::decode::MemoryAccount;
+
 use super::RestApp;
-use crate::{
-    decode::MemoryAccount,
-    runtime::net::{Exchange, Holding, Ledger},
-};
+use crate::runtime::net::{Exchange, Holding, Ledger};
 
 /// The account of one request. What it holds is returned when it is dropped: drop the objects before.
 #[derive(Debug)]

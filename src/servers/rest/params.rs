@@ -3,22 +3,20 @@
 use std::{borrow::Cow, collections::BTreeSet};
 
 use axum::{extract::Query, http::Uri};
+use roster_engine::{
+    model::{
+        Text,
+        defaults::{ClusterFamilies, ClusterFamiliesError, Defaults, DefaultsMode, UnknownDefaultsMode},
+    },
+    profile::{Minor, PATTERN},
+    state::{Controller, Limit, Options},
+};
 use utoipa::{
     IntoParams, PartialSchema, ToSchema,
     openapi::{ObjectBuilder, RefOr, Schema, Type},
 };
 
 use super::problem::{ApiError, InputError, ProblemKind};
-use crate::{
-    engine::{
-        profile::{Minor, PATTERN},
-        state::{Controller, Limit, Options},
-    },
-    model::{
-        Text,
-        defaults::{ClusterFamilies, ClusterFamiliesError, Defaults, DefaultsMode, UnknownDefaultsMode},
-    },
-};
 
 /// The parameters of a query. Each option wins over the one in the body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -229,7 +227,7 @@ impl Params {
 }
 
 fn minor(value: &str) -> Result<Minor, String> {
-    value.parse().map_err(|e: crate::engine::profile::UnknownMinor| e.to_string())
+    value.parse().map_err(|e: roster_engine::profile::UnknownMinor| e.to_string())
 }
 
 fn controller(value: &str) -> Result<Controller, String> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use roster_engine::state::Controller;
 
 use super::{
     RestApp,
@@ -17,7 +18,6 @@ use super::{
         request::{self, PlanBody},
     },
 };
-use crate::engine::state::Controller;
 
 /// Plan one Service
 ///

@@ -1,13 +1,13 @@
 //! Plans of a state that was posted, and how two of them differ.
 
-use serde::Serialize;
-
-use super::{RestApp, compute::JsonAnswer, input::PlanInput, problem::ApiError};
-use crate::engine::{
+use roster_engine::{
     compare::{self, Deviation, Tally},
     profile::Minor,
     state::{Controller, Options, Plan},
 };
+use serde::Serialize;
+
+use super::{RestApp, compute::JsonAnswer, input::PlanInput, problem::ApiError};
 
 /// Plans once. `default` are the controllers where neither the body nor the query names any.
 pub(super) fn plan_once(

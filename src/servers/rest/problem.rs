@@ -7,14 +7,12 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use roster_engine::{code_table, model::Interrupted};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::request_id;
-use crate::{
-    model::{Interrupted, code_table::code_table},
-    runtime::{allowed_hosts, net::ServerPart},
-};
+use crate::runtime::{allowed_hosts, net::ServerPart};
 
 code_table! {
     /// The kinds of errors of a request.

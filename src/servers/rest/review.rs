@@ -3,6 +3,22 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use roster_admission::{
+    offline_review::{self, MAX_TEXT, Namespaces, OfflineReview, ReviewError, Reviewer},
+    policy::{self, Policies},
+};
+use roster_engine::{
+    model::json::raw::object_key,
+    reason::{Finding, Reason},
+    state::Options,
+};
+use roster_manifests::{
+    decode::{
+        self, Document, Source,
+        request::{RequestError, ReviewRequest, read_review},
+    },
+    inventory::{Answers, Findings, Inventory, Snapshot, whole},
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -14,22 +30,6 @@ use super::{
     problem::{ApiError, InputError, ProblemKind},
     problem_responses,
     schema::review::{ReviewAnswerSchema, ReviewBody},
-};
-use crate::{
-    admission::{
-        offline_review::{self, MAX_TEXT, Namespaces, OfflineReview, ReviewError, Reviewer},
-        policy::{self, Policies},
-    },
-    decode::{
-        self, Document, Source,
-        request::{RequestError, ReviewRequest, read_review},
-    },
-    engine::{
-        reason::{Finding, Reason},
-        state::Options,
-    },
-    inventory::{Findings, Inventory, Snapshot, whole},
-    model::json::raw::object_key,
 };
 
 /// Review an object
@@ -145,9 +145,10 @@ fn of_request(
 
     source.interrupt.check()?;
     let snapshot = Snapshot::of(&known);
+    let cluster = Answers(&snapshot);
     source.interrupt.check()?;
     let (user, groups, namespace) = (user.as_str(), groups.as_slice(), namespace.as_str());
-    let reviewer = Reviewer { policies: &policies, cluster: &snapshot, namespaces: &labels, user, groups, namespace };
+    let reviewer = Reviewer { policies: &policies, cluster: &cluster, namespaces: &labels, user, groups, namespace };
     let answer = if key.kind == "AdmissionReview" {
         // It contains the stored object. One beside it is not used, but must be valid.
         let old = old_object.map_or(Ok(()), offline_review::check_old_object);

@@ -19,7 +19,7 @@ use super::{
     schema::k8s::with_definitions,
     view,
 };
-use crate::model::json::pretty::pretty_json;
+use crate::runtime::pretty_json::pretty_json;
 
 /// The documented routes, in the order of the document.
 fn documented() -> OpenApiRouter<Arc<RestApp>> {

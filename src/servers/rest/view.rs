@@ -3,6 +3,12 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use roster_engine::{
+    model::{EndpointSlice, Endpoints, Family, Nodes, Text},
+    reason::Finding,
+    view::{GridView, PortView, ProxyView, PrunedView, Viewpoint, YurtView},
+};
+use roster_manifests::decode::request::{ViewRequest, ViewScheme, read_view};
 use serde::Serialize;
 
 use super::{
@@ -13,14 +19,6 @@ use super::{
     problem::{ApiError, ProblemKind},
     problem_responses,
     schema::view::{ViewAnswer, ViewBody},
-};
-use crate::{
-    decode::request::{ViewRequest, ViewScheme, read_view},
-    engine::{
-        reason::Finding,
-        view::{GridView, PortView, ProxyView, PrunedView, Viewpoint, YurtView},
-    },
-    model::{EndpointSlice, Endpoints, Family, Nodes, Text},
 };
 
 /// Most endpoints that are listed, each once for every port of its Service.

@@ -6,19 +6,17 @@ use std::{
 };
 
 use futures::future::{self, BoxFuture, FutureExt};
+use roster_admission::{
+    AdmissionRequest, Settings,
+    policy::{self, EndpointPolicy, NamespaceLabels},
+};
+use roster_engine::reason::Finding;
 use tokio::time::Instant;
 
 use super::NamespaceLookup;
-use crate::{
-    admission::{
-        AdmissionRequest, Settings,
-        policy::{self, EndpointPolicy, NamespaceLabels},
-    },
-    engine::reason::Finding,
-    runtime::{
-        aside::{aside, lock_aside},
-        net::Peer,
-    },
+use crate::runtime::{
+    aside::{aside, lock_aside},
+    net::Peer,
 };
 
 /// A source of the settings for a review. It is called for every review, so settings are shared, not copied.
@@ -164,10 +162,10 @@ impl SettingsSource for ActivePolicies {
 
 #[cfg(test)]
 mod tests {
+    use roster_admission::{Mode, Rule};
     use serde_json::json;
 
     use super::*;
-    use crate::admission::{Mode, Rule};
 
     fn policy(name: &str, mode: &str) -> EndpointPolicy {
         let text = json!({

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
+use roster_admission::Knowledge;
 use tokio::sync::Semaphore;
 
 use super::{AdmissionMetrics, FailureMode, SettingsSource, WebhookLimits};
-use crate::{
-    admission::Knowledge,
-    runtime::{
-        net::{Health, Ledger},
-        workers::Workers,
-    },
+use crate::runtime::{
+    net::{Health, Ledger},
+    workers::Workers,
 };
 
 /// The name of the webhook's listener in metrics.

@@ -6,16 +6,14 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
+use roster_engine::model::Interrupt;
 use tokio::time::{Instant, timeout_at};
 
 use super::{Webhook, body, deadline::Deadline};
-use crate::{
-    model::Interrupt,
-    runtime::{
-        net::{Exchange, HeldByResponse, ReceivedBody},
-        status_error::{StatusError, json},
-        workers::WorkError,
-    },
+use crate::runtime::{
+    net::{Exchange, HeldByResponse, ReceivedBody},
+    status_error::{StatusError, json},
+    workers::WorkError,
 };
 
 /// How long a conversion that is late already may take: it reports how far it came.
@@ -65,5 +63,6 @@ async fn respond(webhook: Arc<Webhook>, request: Request) -> Result<Response, St
 
 /// Only a body without a uid is an error: every other one gets a review.
 fn review(body: &[u8], late: &dyn Fn() -> bool) -> Result<Vec<u8>, StatusError> {
-    crate::convert::answer_conversion_review_until(body, late).map_err(|e| StatusError::unreadable(e.to_string()))
+    roster_admission::convert::answer_conversion_review_until(body, late)
+        .map_err(|e| StatusError::unreadable(e.to_string()))
 }

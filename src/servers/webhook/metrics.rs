@@ -12,8 +12,7 @@ use prometheus_client::{
     },
     registry::{Registry, Unit},
 };
-
-use crate::admission::{AdmissionRequest, Decision, KINDS, Mode, Operation, Stage};
+use roster_admission::{AdmissionRequest, Decision, KINDS, Mode, Operation, Stage};
 
 /// Labels of a decision. All values come from small sets, whatever a client sends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]

@@ -17,19 +17,17 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family},
     registry::Registry,
 };
+use roster_engine::model::{Labels, Resource, dns};
+use roster_manifests::inventory::{NamespaceRow, Store};
 use tokio::{
     sync::watch,
     time::{Instant, timeout, timeout_at},
 };
 
 use super::namespace_reads::{NamespaceReads, ReadResult};
-use crate::{
-    inventory::{NamespaceRow, Store},
-    model::{Labels, Resource, dns},
-    runtime::{
-        net::Peer,
-        places::{PlaceShare, Places},
-    },
+use crate::runtime::{
+    net::Peer,
+    places::{PlaceShare, Places},
 };
 
 /// Longest time of a read. An API server answers within some milliseconds, and waits at least a second for a review.

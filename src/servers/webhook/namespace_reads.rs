@@ -5,12 +5,10 @@ use std::{
     sync::Arc,
 };
 
+use roster_engine::model::{HashSeed, Labels};
 use tokio::{sync::watch, task::AbortHandle, time::Instant};
 
-use crate::{
-    model::{HashSeed, Labels},
-    runtime::net::Peer,
-};
+use crate::runtime::net::Peer;
 
 /// Most results that are remembered.
 pub(super) const RESULTS: usize = 1024;

@@ -2,11 +2,10 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
+use roster_engine::model::installed::{LEASE, SECRET, SERVICE};
+
 use super::{FailureMode, WebhookLimits};
-use crate::{
-    model::installed::{LEASE, SECRET, SERVICE},
-    runtime::certificates::{CertificateLifetimes, SelfSignedOptions},
-};
+use crate::runtime::certificates::{CertificateLifetimes, SelfSignedOptions};
 
 /// Options of the webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]

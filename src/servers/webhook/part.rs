@@ -3,20 +3,19 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::anyhow;
+use roster_admission::{Knowledge, Nothing};
+use roster_manifests::inventory::Answers;
 
 use super::{
     ActivePolicies, AdmissionMetrics, CertificateSource, Webhook, WebhookOptions, app::LISTENER, cluster,
     cluster::CopyMetrics, policy_file, router,
 };
-use crate::{
-    admission::{Knowledge, Nothing},
-    runtime::{
-        certificates::{CertificateLifetimes, in_memory},
-        clock::Clock,
-        net::{Health, Readiness, ServerPart, Tasks, TlsOptions},
-        status_error::StatusError,
-        tls::{CertificateFiles, DynamicCertificate, TlsMetrics},
-    },
+use crate::runtime::{
+    certificates::{CertificateLifetimes, in_memory},
+    clock::Clock,
+    net::{Health, Readiness, ServerPart, Tasks, TlsOptions},
+    status_error::StatusError,
+    tls::{CertificateFiles, DynamicCertificate, TlsMetrics},
 };
 
 /// How long a connection without a request yet may still send its first one after the stop. An API server that has
@@ -54,7 +53,7 @@ pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> a
             };
             let (store, policies) =
                 cluster::start(cluster, self_signed, &certificate, clock, &copy, &mut readiness, &mut tasks).await?;
-            (store, policies)
+            (Arc::new(Answers(store)), policies)
         }
         None if matches!(options.certificates, CertificateSource::SelfSigned(_)) => {
             return Err(anyhow!("--self-signed needs --cluster: the certificate is stored in a Secret"));

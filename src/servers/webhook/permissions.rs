@@ -1,6 +1,6 @@
 //! The permissions of the webhook in a cluster, from which the manifests derive RBAC.
 
-use crate::model::{
+use roster_engine::model::{
     Resource, ResourceReader,
     installed::{CRD, LEASE, NAME, SECRET},
     permission::Permission,

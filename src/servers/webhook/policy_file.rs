@@ -3,14 +3,12 @@
 use std::{path::Path, sync::Arc};
 
 use anyhow::{Context, ensure};
+use roster_admission::policy::EndpointPolicy;
+use roster_engine::reason::Severity;
+use roster_manifests::decode::{self, Source};
 
 use super::{ActivePolicies, first_messages};
-use crate::{
-    admission::policy::EndpointPolicy,
-    decode::{self, Source},
-    engine::reason::Severity,
-    runtime::files::{FileContents, FileSet},
-};
+use crate::runtime::files::{FileContents, FileSet};
 
 /// The limit of the file in bytes.
 const MAX_FILE: u64 = 16 << 20;
@@ -60,14 +58,11 @@ fn parse(text: &[u8], path: &Path) -> anyhow::Result<Vec<EndpointPolicy>> {
 
 #[cfg(test)]
 mod tests {
+    use roster_admission::{AdmissionRequest, Mode, Rule};
     use tokio::time::sleep;
 
     use super::*;
-    use crate::{
-        admission::{AdmissionRequest, Mode, Rule},
-        runtime::files::POLL,
-        servers::webhook::SettingsSource,
-    };
+    use crate::{runtime::files::POLL, servers::webhook::SettingsSource};
 
     const POLICY: &str = "\
 apiVersion: roster.dev/v1

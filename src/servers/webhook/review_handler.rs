@@ -10,20 +10,19 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
+use roster_admission as admission;
+use roster_admission::{AdmissionKind, AdmissionRequest as Review, Decision, EnvelopeError, ReviewVersion, Stage};
+use roster_engine::model::{Interrupt, Resource};
 use tokio::{
     task::spawn_blocking,
     time::{Instant, sleep, timeout_at},
 };
 
 use super::{FailureMode, Webhook, body, deadline::Deadline, metrics::DecidedReview};
-use crate::{
-    admission::{self, AdmissionKind, AdmissionRequest as Review, Decision, EnvelopeError, ReviewVersion, Stage},
-    model::{Interrupt, Resource},
-    runtime::{
-        net::{Exchange, HeldByResponse, Peer, ReceivedBody},
-        status_error::{StatusError, json},
-        workers::WorkError,
-    },
+use crate::runtime::{
+    net::{Exchange, HeldByResponse, Peer, ReceivedBody},
+    status_error::{StatusError, json},
+    workers::WorkError,
 };
 
 /// Reviews up to this size are decided where they are read, if their rules have few stored objects to compare with: whatever

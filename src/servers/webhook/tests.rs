@@ -17,6 +17,9 @@ use axum::{
 use bytes::Bytes;
 use futures::StreamExt;
 use hyper::body::{Frame, SizeHint};
+use roster_admission::{AdmissionRequest as Review, Mode, Nothing, Rule, Settings};
+use roster_engine::model::{EndpointSlice, Node, Pod, Service};
+use roster_manifests::inventory::{Answers, NamespaceRow, Store};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use tower::ServiceExt;
@@ -24,12 +27,7 @@ use tower::ServiceExt;
 use super::{
     ActivePolicies, AdmissionMetrics, FailureMode, NamespaceLookup, NamespaceMetrics, Webhook, WebhookLimits, router,
 };
-use crate::{
-    admission::{AdmissionRequest as Review, Mode, Nothing, Rule, Settings},
-    inventory::{NamespaceRow, Store},
-    model::{EndpointSlice, Node, Pod, Service},
-    runtime::{net::Health, telemetry::registry::MetricsRegistry},
-};
+use crate::runtime::{net::Health, telemetry::registry::MetricsRegistry};
 
 pub(super) const LIMITS: WebhookLimits = WebhookLimits {
     review: 1 << 20,
@@ -238,10 +236,17 @@ fn webhook_for_team_a(store: &Arc<Store>, namespaces: NamespaceLookup) -> Arc<We
             "match": { "namespaces": { "selector": { "matchLabels": { "team": "a" } } } },
         },
     });
-    let (policy, _) = crate::admission::policy::read(&serde_json::value::to_raw_value(&policy).unwrap());
+    let (policy, _) = roster_admission::policy::read(&serde_json::value::to_raw_value(&policy).unwrap());
     policies.set_file(policy.into_iter().collect());
     let (metrics, _) = registered();
-    Webhook::new(store.clone(), Arc::new(policies), metrics, LIMITS, FailureMode::Open, &Health::default())
+    Webhook::new(
+        Arc::new(Answers(store.clone())),
+        Arc::new(policies),
+        metrics,
+        LIMITS,
+        FailureMode::Open,
+        &Health::default(),
+    )
 }
 
 /// A review of Endpoints with the address 10.0.0.1.

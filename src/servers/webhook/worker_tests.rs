@@ -6,6 +6,9 @@ use axum::{
     body::Body,
     http::{Extensions, Request, StatusCode},
 };
+use roster_admission::Nothing;
+use roster_engine::model::{EndpointSlice, Pod};
+use roster_manifests::inventory::Answers;
 use serde_json::{Value, json};
 use tokio::task::{JoinHandle, yield_now};
 
@@ -13,13 +16,9 @@ use super::{
     ActivePolicies, FailureMode, Webhook, WebhookLimits,
     tests::{LIMITS, ask, empty_store, post, registered, review, webhook},
 };
-use crate::{
-    admission::Nothing,
-    model::{EndpointSlice, Pod},
-    runtime::{
-        net::{Exchange, Health, Peer},
-        workers::Workers,
-    },
+use crate::runtime::{
+    net::{Exchange, Health, Peer},
+    workers::Workers,
 };
 
 /// Keeps a thread of `workers` busy until the sender is dropped.
@@ -138,7 +137,8 @@ async fn small_reviews_wait_for_no_worker() {
         store.fill::<EndpointSlice>((0..slices).map(|i| of_shop("slice", i)).collect());
         let (metrics, _) = registered();
         let policies = Arc::new(ActivePolicies::default());
-        let webhook = Webhook::new(store, policies, metrics, LIMITS, FailureMode::Open, &Health::default());
+        let webhook =
+            Webhook::new(Arc::new(Answers(store)), policies, metrics, LIMITS, FailureMode::Open, &Health::default());
         let _turn = occupy(&webhook.large).await;
         let mut body: Value = serde_json::from_str(&review("u", padding)).unwrap();
         body["request"]["kind"]["kind"] = kind.into();

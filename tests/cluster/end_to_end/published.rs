@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use roster::model::Pod;
+use roster_engine::model::Pod;
 use serde::Serialize;
 use serde_json::{Value, json};
 

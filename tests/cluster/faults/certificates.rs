@@ -8,13 +8,11 @@ use std::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, KeyPair, KeyUsagePurpose};
-use roster::{
-    model::installed::{NAMESPACE, SECRET},
-    runtime::{
-        certificates::{CertificateLifetimes, Material, RenewalAction, step},
-        tls::CertificateInfo,
-    },
+use roster::runtime::{
+    certificates::{CertificateLifetimes, Material, RenewalAction, step},
+    tls::CertificateInfo,
 };
+use roster_engine::model::installed::{NAMESPACE, SECRET};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde_json::json;
 

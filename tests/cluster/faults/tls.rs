@@ -2,10 +2,8 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use roster::{
-    model::installed::{NAMESPACE, SERVICE},
-    runtime::certificates::Material,
-};
+use roster::runtime::certificates::Material;
+use roster_engine::model::installed::{NAMESPACE, SERVICE};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore,
     pki_types::{CertificateDer, ServerName, pem::PemObject},

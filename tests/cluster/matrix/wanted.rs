@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use roster::admission::{Mode, Remedy, Rule};
+use roster_admission::{Mode, Remedy, Rule};
 use serde_json::{Value, json};
 
 use super::{Cell, Told};

@@ -268,7 +268,7 @@ fn changed_objects_are_printed_with_all_others() {
     );
     // A second review has nothing to change.
     let again = review(&["-o", "json"], &ran.out);
-    assert_eq!(json(&again)["summary"], json!({ "objects": 2, "denied": 0, "mended": 0, "warned": 1 }));
+    assert_eq!(json(&again)["summary"], json!({ "objects": 2, "denied": 0, "changed": 0, "warned": 1 }));
 }
 
 #[test]

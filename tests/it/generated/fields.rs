@@ -1,4 +1,4 @@
-//! `src/lint/validation/fields.json.gz`: the names and types of the fields of the objects that Roster reads, from the types of
+//! `crates/validation/src/fields.json.gz`: the names and types of the fields of the objects that Roster reads, from the types of
 //! `k8s-openapi`, which are generated from Kubernetes' published OpenAPI description.
 //!
 //! Descriptions are left out, and so is everything in `status`, which nobody writes by hand.

@@ -3,8 +3,8 @@
 
 use std::{fs, num::NonZeroUsize, path::Path};
 
-use roster::{
-    admission::{Mode, Rule},
+use roster_admission::{Mode, Rule};
+use roster_manifests::{
     decode::{self, InputFormat, Source},
     inventory::Inventory,
 };

@@ -10,11 +10,11 @@ use axum::{
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use roster::{
-    admission::{Remedy, Rule, policy},
-    inventory::Snapshot,
     runtime::net::Health,
     servers::webhook::{ActivePolicies, AdmissionMetrics, FailureMode, Webhook, WebhookLimits, router},
 };
+use roster_admission::{Remedy, Rule, policy};
+use roster_manifests::inventory::{Answers, Snapshot};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -48,7 +48,14 @@ fn webhook() -> Router {
     // The snapshot lives as long as the tests.
     let snapshot = Snapshot::of(Box::leak(Box::new(cluster())));
     let (metrics, limits) = (AdmissionMetrics::default(), WebhookLimits::default());
-    router(Webhook::new(Arc::new(snapshot), Arc::new(policies), metrics, limits, FailureMode::Open, &Health::default()))
+    router(Webhook::new(
+        Arc::new(Answers(snapshot)),
+        Arc::new(policies),
+        metrics,
+        limits,
+        FailureMode::Open,
+        &Health::default(),
+    ))
 }
 
 async fn ask(webhook: &Router, path: &str, review: &Value) -> String {

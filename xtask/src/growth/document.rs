@@ -66,6 +66,23 @@ pub(super) fn rows(results: &[CaseResult]) -> Vec<WayRow<'_>> {
     ways.into_iter().filter_map(|(name, cases)| WayRow::of(name, &cases)).collect()
 }
 
+/// The dimensions of each way in that take the most instructions a byte, by the names of their cases.
+pub(super) fn costliest(results: &[CaseResult]) -> Vec<&str> {
+    /// Of each way in.
+    const MEASURED: usize = 2;
+    let mut ways: BTreeMap<&str, Vec<&CaseResult>> = BTreeMap::new();
+    for result in results.iter().filter(|result| !result.name.contains(" × ")) {
+        let way = result.name.split_once(": ").map_or(result.name.as_str(), |(way, _)| way);
+        ways.entry(way).or_default().push(result);
+    }
+    let mut names = Vec::new();
+    for cases in ways.values_mut() {
+        cases.sort_by_key(|case| std::cmp::Reverse(per_byte(case)));
+        names.extend(cases.iter().take(MEASURED).map(|case| case.name.as_str()));
+    }
+    names
+}
+
 /// Writes the table of the largest bodies, from the lines that the program prints, and returns what takes longer than it may.
 pub(super) fn write_largest(lines: &str) -> Result<String> {
     let mut table = "| body | MiB | seconds | allowed | |\n|---|---|---|---|---|\n".to_owned();

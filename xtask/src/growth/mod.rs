@@ -81,7 +81,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Outcome> {
     report(&results)?;
     if arguments.all && arguments.only.is_empty() {
         document::write(&results)?;
-        let largest = capture_within(Command::new(&program).arg("largest"), 30 * MINUTE)?;
+        let names = document::costliest(&results);
+        let largest = capture_within(Command::new(&program).arg("largest").args(names), 30 * MINUTE)?;
         print!("{}", document::write_largest(&largest)?);
         for row in corpora::measure(&program, &folder.join("corpora"))? {
             println!("    {row}");

@@ -5,16 +5,19 @@
 
 use std::borrow::Cow;
 
+use roster_engine::model::{
+    json::{
+        BorrowedText,
+        raw::{JsonMembers, JsonNode},
+    },
+    wire::nullable,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{
-    admission::policy::{self, PolicyVersion},
-    model::{
-        json::raw::{JsonMembers, JsonNode},
-        review_envelope::{self, BorrowedText, BrokenReview, EnvelopeRequest, ReviewAnswer},
-        wire::nullable,
-    },
+    policy::{self, PolicyVersion},
+    review_envelope::{self, BrokenReview, EnvelopeRequest, ReviewAnswer},
 };
 
 /// Most characters of a message.

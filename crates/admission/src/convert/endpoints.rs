@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, value::RawValue};
-
-use super::losses::Losses;
-use crate::{
-    engine::{profile::Minor, subsets},
+use roster_engine::{
     model::{
         AddressType, Endpoint, EndpointAddress, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, Labels,
         ObjectMeta, SlicePort, Text, names,
     },
+    profile::Minor,
+    subsets,
 };
+use serde_json::{Value, value::RawValue};
+
+use super::losses::Losses;
 
 /// A parsed slice: the part that Endpoints can hold, and the fields that are lost.
 pub(super) struct SliceSource {

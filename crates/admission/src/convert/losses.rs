@@ -1,9 +1,8 @@
 //! The fields that a conversion loses.
 
+use roster_engine::model::ObjectKey;
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::model::ObjectKey;
 
 /// A field that a conversion loses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -2,6 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use roster_engine::model::{
+    Interrupt, Interrupted, ObjectKey, Text,
+    installed::POLICY_KIND,
+    json::raw::{JsonMembers, object_key},
+    slice_version::{self, SliceVersion},
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -11,15 +17,7 @@ use super::{
     slices,
     target::ConversionTarget,
 };
-use crate::{
-    admission::policy,
-    model::{
-        Interrupt, Interrupted, ObjectKey, Text,
-        installed::POLICY_KIND,
-        json::raw::{JsonMembers, object_key},
-        slice_version::{self, SliceVersion},
-    },
-};
+use crate::policy;
 
 /// Longest text of an object that is converted: it takes many times the text in memory. An API server stores 1.5 MiB.
 pub const MAX_TEXT: usize = 4 << 20;

@@ -1,12 +1,13 @@
 //! Endpoints → EndpointSlices, as the mirroring controller maps them, but without a controller as their writer.
 
+use roster_engine::{
+    mirror,
+    model::{EndpointAddress, EndpointSlice, Endpoints, Text, names},
+    reason::Reason,
+};
 use serde_json::{Value, value::RawValue};
 
 use super::losses::Losses;
-use crate::{
-    engine::{mirror, reason::Reason},
-    model::{EndpointAddress, EndpointSlice, Endpoints, Text, names},
-};
 
 /// Most endpoints of a slice that an API server accepts.
 const MAX_ENDPOINTS: usize = 1000;

@@ -2,7 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::{admission::policy::PolicyVersion, model::slice_version::SliceVersion};
+use roster_engine::model::slice_version::SliceVersion;
+
+use crate::policy::PolicyVersion;
 
 /// The target of a conversion. Objects that it does not apply to stay as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

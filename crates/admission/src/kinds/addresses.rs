@@ -2,17 +2,15 @@
 
 use std::{fmt, net::IpAddr};
 
+use roster_engine::model::{AddressKey, Text, installed::POLICY_KIND, parse_lenient, wire::nullable};
 use serde::{Deserialize, Deserializer, de::Visitor};
 
 use crate::{
-    admission::{
-        HostNetwork, Knowledge, PodNetwork, Rule, Unknown,
-        fault::{AddressReadiness, Fault},
-        findings::RuleFindings,
-        ranges::{DeniedRange, RangeLookup},
-        special_address::{SpecialAddress, embedded},
-    },
-    model::{AddressKey, Text, installed::POLICY_KIND, parse_lenient, wire::nullable},
+    HostNetwork, Knowledge, PodNetwork, Rule, Unknown,
+    fault::{AddressReadiness, Fault},
+    findings::RuleFindings,
+    ranges::{DeniedRange, RangeLookup},
+    special_address::{SpecialAddress, embedded},
 };
 
 /// Why an address must not be used for the traffic of a Service; `None` if it is allowed. A denied range takes precedence over

@@ -2,25 +2,23 @@
 
 use std::cell::OnceCell;
 
+use roster_engine::model::{
+    Labels,
+    json::message::message,
+    wire::{Present, nullable},
+};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use crate::{
-    admission::{
-        decision::Decision,
-        fault::{Fault, ObjectTraffic},
-        findings::RuleFindings,
-        knowledge::Knowledge,
-        owner,
-        request::{AdmissionRequest, Stage},
-        rule::Rule,
-        settings::Settings,
-    },
-    model::{
-        Labels,
-        json::message::message,
-        wire::{Present, nullable},
-    },
+    decision::Decision,
+    fault::{Fault, ObjectTraffic},
+    findings::RuleFindings,
+    knowledge::Knowledge,
+    owner,
+    request::{AdmissionRequest, Stage},
+    rule::Rule,
+    settings::Settings,
 };
 
 /// A kind of object, reduced to what the rules read.

@@ -8,13 +8,14 @@ mod endpoints;
 mod service;
 mod slice;
 
+use roster_engine::model::{Resource, Service};
+
 use super::{
     decision::Decision,
     knowledge::Knowledge,
     request::{AdmissionRequest, Operation, Stage},
     settings::Settings,
 };
-use crate::model::{Resource, Service};
 use check::run;
 use endpoints::CheckedEndpoints;
 use slice::CheckedSlice;

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
-
-use super::{schema::NAME, version::PolicyVersion};
-use crate::model::{
+use roster_engine::model::{
     Cidr,
     json::{message::nearest, pointer::escape},
 };
+use serde_json::{Map, Value};
+
+use super::{schema::NAME, version::PolicyVersion};
 
 /// A field that violates the schema.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,13 +6,13 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
-use super::version::{FIELD_MOVES, FieldMove, PolicyVersion};
-use crate::model::{
+use roster_engine::model::{
     installed::POLICY_KIND,
     json::raw::{JsonMembers, JsonNode},
 };
+use serde_json::value::RawValue;
+
+use super::version::{FIELD_MOVES, FieldMove, PolicyVersion};
 
 /// Annotation of an object in v1alpha1: what only v1 can express.
 pub(super) const V1_ONLY: &str = "roster.dev/v1-only";

@@ -1,12 +1,12 @@
 //! The `CustomResourceDefinition` of `EndpointPolicy`.
 
-use serde_json::{Value, json};
-
-use super::{schema, version::PolicyVersion};
-use crate::model::{
+use roster_engine::model::{
     Resource,
     installed::{CRD, POLICY_GROUP, POLICY_KIND},
 };
+use serde_json::{Value, json};
+
+use super::{schema, version::PolicyVersion};
 
 /// The definition, without the client configuration of its conversion webhook, which is part of an installation.
 pub fn crd() -> Value {

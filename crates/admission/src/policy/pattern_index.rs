@@ -6,12 +6,10 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use roster_engine::model::{HashSeed, Text, wildcard};
 use smallvec::SmallVec;
 
-use crate::{
-    admission::ranges::PolicySet,
-    model::{HashSeed, Text, wildcard},
-};
+use crate::ranges::PolicySet;
 
 /// The longest name or namespace, in bytes, that matches more than a lone `*`. An API server stores none that is longer.
 pub(super) const MAX_NAME: usize = 253;

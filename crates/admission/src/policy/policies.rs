@@ -2,6 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use roster_engine::{
+    model::{Labels, ObjectKey, Text, installed::POLICY_KIND, names},
+    reason::{Finding, Reason},
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -12,12 +16,8 @@ use super::{
     spec::{EndpointPolicy, PolicySpec, Selection},
 };
 use crate::{
-    admission::{
-        AdmissionRequest, Capacity, HostNetwork, Mode, Ranges, Rule, Settings,
-        ranges::{PolicyRanges, PolicySet},
-    },
-    engine::reason::{Finding, Reason},
-    model::{Labels, ObjectKey, Text, installed::POLICY_KIND, names},
+    AdmissionRequest, Capacity, HostNetwork, Mode, Ranges, Rule, Settings,
+    ranges::{PolicyRanges, PolicySet},
 };
 
 /// The labels of a namespace, as far as they are known.

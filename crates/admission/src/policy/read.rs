@@ -2,6 +2,14 @@
 
 use std::sync::LazyLock;
 
+use roster_engine::{
+    model::{
+        ObjectKey, ObjectMeta, Text,
+        installed::POLICY_KIND,
+        json::pointer::{escape, field_path},
+    },
+    reason::{Finding, Reason},
+};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
@@ -11,14 +19,6 @@ use super::{
     schema,
     spec::EndpointPolicy,
     version::PolicyVersion,
-};
-use crate::{
-    engine::reason::{Finding, Reason},
-    model::{
-        ObjectKey, ObjectMeta, Text,
-        installed::POLICY_KIND,
-        json::pointer::{escape, field_path},
-    },
 };
 
 /// Most findings about one policy.

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
+use roster_engine::model::json::raw::{JsonMembers, JsonNode, text_of};
 use serde_json::value::RawValue;
 
 use super::{
     conversion::convert,
     version::{FIELD_MOVES, PolicyVersion},
 };
-use crate::model::json::raw::{JsonMembers, JsonNode, text_of};
 
 /// Objects, half of them in each direction. `ROSTER_ROUND_TRIPS` asks for another number, such as 100000.
 const OBJECTS: u64 = 10_000;

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::version::{FIELD_MOVES, PolicyVersion};
-use crate::admission::Rule;
+use crate::Rule;
 
 /// Most entries of a list. API servers limit the cost of expressions, which grows with this number.
 const MAX_ENTRIES: usize = 256;

@@ -5,9 +5,10 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use roster_engine::model::HashSeed;
 use smallvec::SmallVec;
 
-use crate::{admission::Settings, model::HashSeed};
+use crate::Settings;
 
 /// How a policy counts for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

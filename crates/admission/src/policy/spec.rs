@@ -1,12 +1,10 @@
 //! `EndpointPolicy`, v1.
 
+use roster_engine::model::{Cidr, LabelSelector, ObjectMeta, Text, wire::nullable};
 use serde::Deserialize;
 
 use super::pattern_index::{self, MAX_NAME};
-use crate::{
-    admission::{Capacity, HostNetwork, Mode, Rule},
-    model::{Cidr, LabelSelector, ObjectMeta, Text, wire::nullable},
-};
+use crate::{Capacity, HostNetwork, Mode, Rule};
 
 /// A policy in the stored version. [`read`](super::read()) parses both versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -1,11 +1,10 @@
 //! The `status` of a policy.
 
-use serde::{Deserialize, Serialize};
-
-use crate::{
-    engine::reason::{Finding, Severity},
+use roster_engine::{
     model::{Text, Time, wire::nullable},
+    reason::{Finding, Severity},
 };
+use serde::{Deserialize, Serialize};
 
 /// The message for a policy that cannot be read. The previous generation stays in force, but is lost on a restart.
 const NOT_IN_FORCE: &str = "this generation is not in force; the previous one is, until the next restart";

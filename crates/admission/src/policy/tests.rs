@@ -1,12 +1,10 @@
 use std::sync::Arc;
 
+use roster_engine::model::{Labels, Text, Time};
 use serde_json::{Value, json, value::RawValue};
 
 use super::*;
-use crate::{
-    admission::{AdmissionRequest, Capacity, HostNetwork, Mode, Rule, Settings},
-    model::{Labels, Text, Time},
-};
+use crate::{AdmissionRequest, Capacity, HostNetwork, Mode, Rule, Settings};
 
 fn raw(value: &Value) -> Box<RawValue> {
     RawValue::from_string(value.to_string()).unwrap()

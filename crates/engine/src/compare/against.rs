@@ -9,7 +9,7 @@ use super::{
     change::{ChangedObject, ObjectChange, Verb, changes},
     difference,
 };
-use crate::engine::state::{Plan, State};
+use crate::state::{Plan, State};
 
 /// An object that two releases treat differently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

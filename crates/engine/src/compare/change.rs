@@ -6,11 +6,9 @@ use serde::Serialize;
 
 use super::{aspect::Difference, difference, stored_slices::StoredSlices};
 use crate::{
-    engine::{
-        reason::{EndlessWrite, Reason},
-        state::{EndpointsAction, Plan, State},
-    },
     model::{Endpoint, EndpointSlice, Endpoints},
+    reason::{EndlessWrite, Reason},
+    state::{EndpointsAction, Plan, State},
 };
 
 /// What happens to an object.

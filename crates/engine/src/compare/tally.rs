@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::{difference, stored_slices::StoredSlices};
 use crate::{
-    engine::state::{EndpointsAction, Plan, State},
     model::EndpointSlice,
+    state::{EndpointsAction, Plan, State},
 };
 
 /// The writes of a plan, by kind.

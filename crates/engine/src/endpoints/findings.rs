@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    engine::{
-        canonical_ips::UncanonicalAddresses,
-        phrase::{counted, port_numbers},
-        reason::{Finding, Reason},
-        state::{SyncContext, SyncReport},
-    },
+    canonical_ips::UncanonicalAddresses,
     model::{EndpointSubset, Endpoints, Pod, Service, ServiceType, TargetPort, names},
+    phrase::{counted, port_numbers},
+    reason::{Finding, Reason},
+    state::{SyncContext, SyncReport},
 };
 
 /// What this controller writes, as part of a sentence.
@@ -137,11 +135,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::{
-        engine::{
-            plan::{PlanRequest, plan},
-            state::Controller,
-        },
         model::{builders, names},
+        plan::{PlanRequest, plan},
+        state::Controller,
     };
 
     fn pod(name: &str, node: &str) -> Value {

@@ -1,8 +1,8 @@
 //! Labels of Endpoints: those of the Service, with a few that belong to the controller.
 
 use crate::{
-    engine::profile::Profile,
     model::{Labels, Service, names},
+    profile::Profile,
 };
 
 /// The labels that are written.
@@ -37,7 +37,7 @@ pub(super) fn correct(stored: &Labels, service: &Labels, profile: &Profile) -> b
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::profile::Minor;
+    use crate::profile::Minor;
 
     #[test]
     fn labels_are_compared_as_upstream_compares_them() {

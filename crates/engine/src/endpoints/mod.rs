@@ -8,16 +8,14 @@ mod pod_address;
 mod pod_subsets;
 mod port_blocks;
 mod records;
-pub(crate) mod truncate;
+pub mod truncate;
 
 use crate::{
-    engine::{
-        membership,
-        record::Recorder,
-        state::{EndpointsAction, SyncContext, SyncInput, SyncReport},
-        subsets,
-    },
+    membership,
     model::{EndpointAddress, EndpointSubset, Endpoints, ObjectMeta, ObjectRef, Service, names},
+    record::Recorder,
+    state::{EndpointsAction, SyncContext, SyncInput, SyncReport},
+    subsets,
 };
 
 /// What the Endpoints controller does to one Service.

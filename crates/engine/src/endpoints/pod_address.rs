@@ -1,12 +1,10 @@
 //! The one address per pod that Endpoints list.
 
 use crate::{
-    engine::{
-        membership,
-        reason::{Finding, Reason},
-        state::{SyncContext, SyncReport},
-    },
+    membership,
     model::{EndpointAddress, Family, ObjectRef, Pod, PodIp, Service, Text},
+    reason::{Finding, Reason},
+    state::{SyncContext, SyncReport},
 };
 
 /// `publishNotReadyAddresses`; up to 1.23 the tolerate-unready annotation overrides it (versions.md#e1).

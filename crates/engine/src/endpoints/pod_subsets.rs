@@ -7,14 +7,12 @@ use super::{
     records,
 };
 use crate::{
-    engine::{
-        budget::TooLarge,
-        canonical_ips::UncanonicalAddresses,
-        record::Recorder,
-        state::{SyncContext, SyncReport},
-        subsets::{PackedSubsets, Repack},
-    },
+    budget::TooLarge,
+    canonical_ips::UncanonicalAddresses,
     model::{Pod, Service},
+    record::Recorder,
+    state::{SyncContext, SyncReport},
+    subsets::{PackedSubsets, Repack},
 };
 
 /// The canonical subsets of a Service: addresses grouped by the ports they serve.
@@ -73,8 +71,9 @@ mod tests {
     use serde_json::json;
 
     use crate::{
-        engine::{explain::explain, plan::PlanRequest},
+        explain::explain,
         model::builders::{node, pod, service},
+        plan::PlanRequest,
     };
 
     /// Endpoints and slices agree on a pod without an address, and count it once.

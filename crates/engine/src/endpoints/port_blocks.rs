@@ -3,12 +3,10 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use crate::{
-    engine::{
-        budget::{self, TooLarge},
-        ports::{NameId, PortTargets},
-        subsets::{BlockId, Repack, SubsetPlaces, no_port},
-    },
+    budget::{self, TooLarge},
     model::{EndpointPort, EndpointSubset, Pod, Service, ServicePort, TargetPort},
+    ports::{NameId, PortTargets},
+    subsets::{BlockId, Repack, SubsetPlaces, no_port},
 };
 
 /// The subsets of a Service, and what the records need to explain them.

@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    engine::{
-        membership,
-        ports::{NameId, PortMisses},
-        reason::Reason,
-        record::{Record, Recorder, Scope},
-        stored_addresses::{StoredAddress, StoredGroup, record_stored},
-    },
+    membership,
     model::{EndpointAddress, Endpoints, Pod, Service},
+    ports::{NameId, PortMisses},
+    reason::Reason,
+    record::{Record, Recorder, Scope},
+    stored_addresses::{StoredAddress, StoredGroup, record_stored},
 };
 
 use super::{

@@ -3,9 +3,9 @@
 use crate::model::EndpointSubset;
 
 /// `maxCapacity` of the Endpoints controller.
-pub(crate) const CAPACITY: usize = 1000;
+pub const CAPACITY: usize = 1000;
 /// The value of the annotation on truncated Endpoints.
-pub(crate) const TRUNCATED: &str = "truncated";
+pub const TRUNCATED: &str = "truncated";
 
 /// Truncates `subsets` to 1000 addresses. If there was anything to remove, returns how many addresses each subset
 /// kept, ready and not.
@@ -26,7 +26,7 @@ pub(crate) fn truncate(subsets: &mut Vec<EndpointSubset>) -> Option<Vec<[usize; 
 ///
 /// Ready addresses come first: the others get places only if all ready ones fit. Every subset keeps its share, rounded
 /// up, so that the last subsets may get less.
-pub(crate) fn kept(counts: &[[usize; 2]]) -> Option<Vec<[usize; 2]>> {
+pub fn kept(counts: &[[usize; 2]]) -> Option<Vec<[usize; 2]>> {
     let total = |which: usize| counts.iter().map(|c| c[which]).sum::<usize>();
     let (ready, not_ready) = (total(0), total(1));
     if ready + not_ready <= CAPACITY {

@@ -1,7 +1,7 @@
 //! The draft of the slices of one address type, between packing and the final changes.
 
 use super::new_slice;
-use crate::{engine::profile::HashKind, model::EndpointSlice};
+use crate::{model::EndpointSlice, profile::HashKind};
 
 /// What happens to the slices of one address type.
 #[derive(Default)]

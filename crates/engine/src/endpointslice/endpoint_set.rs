@@ -5,8 +5,12 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::{
-    engine::{canonical_ips::UncanonicalAddresses, membership, profile::Profile, record::Recorder, state::SyncReport},
+    canonical_ips::UncanonicalAddresses,
+    membership,
     model::{Conditions, Endpoint, EndpointSlice, Family, ObjectRef, Text},
+    profile::Profile,
+    record::Recorder,
+    state::SyncReport,
 };
 
 use super::{

@@ -1,8 +1,8 @@
 //! The state of an endpoint: what can change while it stays the same endpoint.
 
 use crate::{
-    engine::profile::Profile,
     model::{Conditions, Endpoint, ObjectRef, Text},
+    profile::Profile,
 };
 
 /// The fields of an endpoint beyond its identity, which decide whether it is written again. Mirroring compares them too.

@@ -1,9 +1,6 @@
 //! The changes that the draft of an address type becomes (`finalize`).
 
-use crate::{
-    engine::{record::Recorder, state::SliceChanges},
-    model::Family,
-};
+use crate::{model::Family, record::Recorder, state::SliceChanges};
 
 use super::{draft::SliceDraft, job::SliceJob, records, stored_slices};
 

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    engine::{
-        canonical_ips::UncanonicalAddresses,
-        phrase::{clip, counted},
-        profile::MissingNode,
-        reason::{Finding, Reason},
-        state::SyncReport,
-    },
+    canonical_ips::UncanonicalAddresses,
     model::{Endpoint, EndpointSlice, Family, ServiceType},
+    phrase::{clip, counted},
+    profile::MissingNode,
+    reason::{Finding, Reason},
+    state::SyncReport,
 };
 
 use super::{

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 
 use crate::{
-    engine::profile::Profile,
     model::{Endpoint, ObjectRef, Text, head},
+    profile::Profile,
 };
 
 /// The identity of an endpoint (`hashEndpoint`): addresses, host name, and since 1.26 (versions.md#s9) the namespace and name of

@@ -2,8 +2,9 @@
 
 use super::families::Families;
 use crate::{
-    engine::{profile::Profile, state::SyncContext},
     model::{Labels, Nodes, Pod, Service},
+    profile::Profile,
+    state::SyncContext,
 };
 
 /// What this controller writes, as part of a sentence.

@@ -3,14 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    engine::{
-        budget::{self, TooLarge},
-        membership,
-        ports::PortTargets,
-        profile::MissingNode,
-        record::Recorder,
-    },
+    budget::{self, TooLarge},
+    membership,
     model::{Pod, Text},
+    ports::PortTargets,
+    profile::MissingNode,
+    record::Recorder,
 };
 
 use super::{job::SliceJob, port_groups::PortGroups, records};

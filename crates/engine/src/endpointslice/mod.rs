@@ -36,21 +36,19 @@ mod records;
 mod stored_index;
 mod stored_slices;
 
-pub(crate) use hints::{asks_for_zones, knows_distribution};
+pub use hints::{asks_for_zones, knows_distribution};
 
 #[cfg(test)]
 mod tests;
 
 use crate::{
-    engine::{
-        canonical_ips::UncanonicalAddresses,
-        membership,
-        profile::MissingNode,
-        reason::{Finding, Reason},
-        record::Recorder,
-        state::{Event, EventType, SliceChanges, SyncInput, SyncReport},
-    },
+    canonical_ips::UncanonicalAddresses,
+    membership,
     model::{AddressType, EndpointSlice, Family},
+    profile::MissingNode,
+    reason::{Finding, Reason},
+    record::Recorder,
+    state::{Event, EventType, SliceChanges, SyncInput, SyncReport},
 };
 
 pub(crate) use endpoint_state::EndpointState;

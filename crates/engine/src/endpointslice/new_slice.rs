@@ -1,11 +1,9 @@
 //! New slices, and copies of stored ones.
 
 use crate::{
-    engine::{
-        order_hash::{self, hash},
-        profile::HashKind,
-    },
     model::{EndpointSlice, Family, ObjectMeta, OwnerReference, SlicePort, Text, dns},
+    order_hash::{self, hash},
+    profile::HashKind,
 };
 
 use super::job::SliceJob;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::{
-    engine::canonical_ips::UncanonicalAddresses,
+    canonical_ips::UncanonicalAddresses,
     model::{EndpointSlice, Family, SlicePort},
 };
 

@@ -1,8 +1,8 @@
 //! The empty slice: every Service with a selector has at least one slice of each of its address types.
 
 use crate::{
-    engine::state::SyncReport,
     model::{EndpointSlice, Family, Labels},
+    state::SyncReport,
 };
 
 use super::{draft::SliceDraft, findings, job::SliceJob, new_slice};

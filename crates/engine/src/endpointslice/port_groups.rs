@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    engine::{ports::PortTargets, profile::Profile},
     model::{EndpointSlice, SlicePort},
+    ports::PortTargets,
+    profile::Profile,
 };
 
 use super::new_slice;

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    engine::{
-        membership,
-        phrase::clip,
-        ports::{PortMisses, PortTargets},
-        reason::Reason,
-        record::{Record, Recorder, Scope},
-        stored_addresses::{StoredAddress, StoredGroup, record_stored},
-    },
+    membership,
     model::{AddressType, Endpoint, EndpointSlice, Family, Hints, Pod, Text},
+    phrase::clip,
+    ports::{PortMisses, PortTargets},
+    reason::Reason,
+    record::{Record, Recorder, Scope},
+    stored_addresses::{StoredAddress, StoredGroup, record_stored},
 };
 
 use super::{draft::SliceDraft, job::SliceJob};

@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::fast::FixedState;
 
 use crate::{
-    engine::profile::Profile,
     model::{Endpoint, EndpointSlice, Text},
+    profile::Profile,
 };
 
 use super::identity::Identity;
@@ -144,7 +144,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{engine::profile::Minor, model::ObjectRef};
+    use crate::{model::ObjectRef, profile::Minor};
 
     fn endpoint(addresses: &[&str], name: &str) -> Endpoint {
         let target = ObjectRef { name: name.into(), ..ObjectRef::default() };

@@ -1,11 +1,9 @@
 //! The stored slices that belong to the controller.
 
 use crate::{
-    engine::{
-        reason::{Finding, Reason},
-        state::SyncReport,
-    },
     model::{EndpointSlice, Service, by_name, names},
+    reason::{Finding, Reason},
+    state::SyncReport,
 };
 
 use super::job::SliceJob;

@@ -2,11 +2,9 @@
 
 use super::explanation::{Cause, Explanation, PodState};
 use crate::{
-    engine::{
-        phrase::counted,
-        reason::{Reason, Severity},
-    },
     model::Text,
+    phrase::counted,
+    reason::{Reason, Severity},
 };
 
 /// The most causes that [`Diagnosis::leading`] gives.
@@ -133,12 +131,10 @@ fn of_pod(pod: &Text, pods: usize, cause: &Cause) -> DiagnosedCause {
 mod tests {
     use super::*;
     use crate::{
-        engine::{
-            explain::{PodState, PodVerdict, Summary},
-            profile::Minor,
-            record::Scope,
-        },
+        explain::{PodState, PodVerdict, Summary},
         model::Family,
+        profile::Minor,
+        record::Scope,
     };
 
     /// An explanation with these causes of the Service, and one cause for each of these pods.

@@ -3,12 +3,10 @@
 use serde::Serialize;
 
 use crate::{
-    engine::{
-        profile::Minor,
-        reason::{Finding, Reason, Severity},
-        record::Scope,
-    },
     model::{ObjectKey, TargetPort, Text},
+    profile::Minor,
+    reason::{Finding, Reason, Severity},
+    record::Scope,
 };
 
 /// The most verdicts that are listed.

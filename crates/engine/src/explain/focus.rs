@@ -1,15 +1,12 @@
 //! Which part of an explanation a caller needs, and what it knows besides the state.
 
 use super::selector_misses::LabelGroups;
-use crate::{
-    engine::{stale::KnownTargets, unknown_kinds::UnknownKinds},
-    model::Interrupt,
-};
+use crate::{model::Interrupt, stale::KnownTargets, unknown_kinds::UnknownKinds};
 
 /// Which part of an explanation a caller needs, and what it knows besides the state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Focus<'a> {
-    /// Only this one of the selected pods, by its index in [`selected_pods`](crate::engine::plan::selected_pods).
+    /// Only this one of the selected pods, by its index in [`selected_pods`](crate::plan::selected_pods).
     pub pod: Option<usize>,
     /// The pods that a selector without matches is compared with, if more than the pods of the state are known.
     pub pods: Option<&'a LabelGroups<'a>>,

@@ -28,14 +28,12 @@ pub use pod_relation::PodRelation;
 pub use selector_misses::LabelGroups;
 
 use crate::{
-    engine::{
-        plan,
-        record::{Record, Recorder},
-        stale::{self, KnownTargets, PodNames, StaleReport},
-        state::{Controller, Options, Plan, State},
-        unknown_kinds::plan_known,
-    },
     model::Interrupt,
+    plan,
+    record::{Record, Recorder},
+    stale::{self, KnownTargets, PodNames, StaleReport},
+    state::{Controller, Options, Plan, State},
+    unknown_kinds::plan_known,
 };
 
 /// Explains what all three controllers make of one Service.
@@ -44,7 +42,7 @@ use crate::{
 /// those of the namespace, or all pods, to learn about near misses and about addresses of pods that are gone.
 ///
 /// ```
-/// use roster::{Options, Reason, State, explain, model::{Nodes, Pod, Service}};
+/// use roster_engine::{Options, Reason, State, explain, model::{Nodes, Pod, Service}};
 /// use serde_json::json;
 ///
 /// let service: Service = serde_json::from_value(json!({

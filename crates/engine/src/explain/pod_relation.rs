@@ -2,8 +2,8 @@
 
 use super::selector_misses::shared_letters;
 use crate::{
-    engine::state::State,
     model::{Labels, ObjectRef, Pod, Text},
+    state::State,
 };
 
 /// Values that share fewer letters are different words, in thousandths.

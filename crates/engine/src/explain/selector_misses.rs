@@ -9,12 +9,10 @@ use std::{
 
 use super::explanation::{Cause, LabelMiss};
 use crate::{
-    engine::{
-        label_values::LabelValues,
-        phrase::{clip, counted},
-        reason::Reason,
-    },
+    label_values::LabelValues,
     model::{HashSeed, Labels, Pod, Service, Text},
+    phrase::{clip, counted},
+    reason::Reason,
 };
 
 /// The most differences that are named.

@@ -4,14 +4,12 @@ use std::collections::BTreeSet;
 
 use super::{explanation::Cause, focus::Focus, selector_misses, verdicts::VerdictTable};
 use crate::{
-    engine::{
-        membership,
-        phrase::{absent_of, counted},
-        ports::PortMisses,
-        reason::Reason,
-        state::{Options, State},
-    },
+    membership,
     model::{EndpointSlice, ObjectKey, Pod, Service, ServicePort, TargetPort, names},
+    phrase::{absent_of, counted},
+    ports::PortMisses,
+    reason::Reason,
+    state::{Options, State},
 };
 
 /// The Service; if it was deleted, its name as its Endpoints or slices give it.

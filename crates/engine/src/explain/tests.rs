@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    engine::{plan::PlanRequest, reason::Reason, record::Scope},
     model::{Family, Pod, Service, ServicePort, builders},
+    plan::PlanRequest,
+    reason::Reason,
+    record::Scope,
 };
 
 fn service(ports: &[&str]) -> Service {

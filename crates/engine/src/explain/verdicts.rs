@@ -6,11 +6,9 @@ use super::explanation::{
     Cause, MAX_LISTED_VERDICTS, MAX_TEXT, MAX_VERDICTS, PodState, PodVerdict, PortName, ScopeCounts,
 };
 use crate::{
-    engine::{
-        reason::Reason,
-        record::{Record, Scope},
-    },
     model::{Pod, Service},
+    reason::Reason,
+    record::{Record, Scope},
 };
 
 /// All verdicts, with their counts.

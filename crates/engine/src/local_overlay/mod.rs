@@ -11,16 +11,14 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::{
-    engine::{
-        plan::plan,
-        profile::Minor,
-        state::{Controller, Options, State},
-        subsets,
-    },
     model::{
         Conditions, Endpoint, EndpointAddress, EndpointSlice, EndpointSubset, Endpoints, HintName, Hints, Nodes, Pod,
         Service, Text, names,
     },
+    plan::plan,
+    profile::Minor,
+    state::{Controller, Options, State},
+    subsets,
 };
 
 /// The pods of one node, as its kubelet knows them.

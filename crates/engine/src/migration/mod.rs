@@ -15,8 +15,8 @@ pub use service_migration::{Equivalence, ServiceMigration, TrafficTarget};
 pub use zone_labels::{ZoneLabels, ZonePatch};
 
 use crate::{
-    engine::profile::Minor,
     model::{Service, Text},
+    profile::Minor,
 };
 
 /// What becomes of all Services with topology keys.

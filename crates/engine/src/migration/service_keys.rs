@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    engine::view::{MalformedKeys, POOL_OF_NODE, TopologyKeys, YURT_TOPOLOGY},
     model::{Service, Text, names},
+    view::{MalformedKeys, POOL_OF_NODE, TopologyKeys, YURT_TOPOLOGY},
 };
 
 /// Names of the zone label before it got its own group.
@@ -42,7 +42,7 @@ impl KeySource {
     pub fn annotation(self) -> Option<&'static str> {
         match self {
             Self::Field => None,
-            Self::SuperEdge => Some(crate::engine::view::SUPEREDGE_KEYS),
+            Self::SuperEdge => Some(crate::view::SUPEREDGE_KEYS),
             Self::OpenYurt => Some(YURT_TOPOLOGY),
         }
     }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::service_keys::{KeyLevel, KeySource, ServiceKeys};
 use crate::{
-    engine::profile::{Minor, TrafficDistribution},
     model::{Service, ServiceType, Text},
+    profile::{Minor, TrafficDistribution},
 };
 
 /// What a Service with topology keys gets instead.

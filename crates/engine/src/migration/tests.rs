@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{TopologyMigration, ZoneLabels};
 use crate::{
-    engine::profile::Minor,
     model::{Node, Service},
+    profile::Minor,
 };
 
 fn service(annotations: &Value, keys: &Value) -> Service {

@@ -2,11 +2,9 @@
 
 use super::slice_contents::SliceContent;
 use crate::{
-    engine::{
-        endpointslice::{EndpointState, Identity},
-        profile::Profile,
-    },
+    endpointslice::{EndpointState, Identity},
     model::{EndpointSlice, Endpoints, names},
+    profile::Profile,
 };
 
 /// Labels of a slice that are not copied from the Endpoints.

@@ -7,13 +7,11 @@ use super::{
     slice_contents::{MirrorContents, SliceContent},
 };
 use crate::{
-    engine::{
-        canonical_ips::UncanonicalAddresses,
-        phrase::counted,
-        reason::{Finding, Reason},
-        state::{SyncContext, SyncReport},
-    },
+    canonical_ips::UncanonicalAddresses,
     model::{EndpointSlice, Endpoints, SlicePort},
+    phrase::counted,
+    reason::{Finding, Reason},
+    state::{SyncContext, SyncReport},
 };
 
 /// What this controller writes, as part of a sentence.

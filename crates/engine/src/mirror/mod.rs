@@ -12,12 +12,10 @@ mod slice_contents;
 mod tests;
 
 use crate::{
-    engine::{
-        profile::Minor,
-        reason::{Finding, Reason},
-        state::{SliceChanges, State, SyncContext, SyncReport},
-    },
     model::{EndpointSlice, Endpoints, Text, by_name, names},
+    profile::Minor,
+    reason::{Finding, Reason},
+    state::{SliceChanges, State, SyncContext, SyncReport},
 };
 
 /// What the mirroring controller does to one Endpoints object (`syncEndpoints`).
@@ -38,7 +36,7 @@ pub(crate) fn sync(state: &State<'_>, context: &SyncContext, report: &mut SyncRe
 
 /// The slices, of any size, that the newest release would create for an Endpoints object if none were stored; and its
 /// report.
-pub(crate) fn mapped(endpoints: &Endpoints) -> (Vec<EndpointSlice>, SyncReport) {
+pub fn mapped(endpoints: &Endpoints) -> (Vec<EndpointSlice>, SyncReport) {
     let minor = Minor::NEWEST;
     let context =
         SyncContext { profile: minor.profile(), minor, per_slice: usize::MAX, per_subset: usize::MAX, trigger: None };

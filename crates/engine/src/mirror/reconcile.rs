@@ -8,12 +8,10 @@ use super::{
     slice_contents::{MirrorContents, SliceContent, slice_contents, slice_key},
 };
 use crate::{
-    engine::{
-        endpointslice::generate_name,
-        reason::{Finding, Reason},
-        state::{Event, EventType, SliceChanges, SyncContext, SyncReport},
-    },
+    endpointslice::generate_name,
     model::{AddressType, EndpointSlice, Endpoints, Labels, ObjectMeta, OwnerReference, Text, names},
+    reason::{Finding, Reason},
+    state::{Event, EventType, SliceChanges, SyncContext, SyncReport},
 };
 
 /// What to write so that the stored slices contain the addresses of the Endpoints.

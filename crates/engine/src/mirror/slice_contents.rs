@@ -3,17 +3,15 @@
 use std::{collections::BTreeMap, net::IpAddr};
 
 use crate::{
-    engine::{
-        budget::{self, TooLarge},
-        endpointslice::{Identity, sort_ports},
-        profile::Profile,
-        state::SyncContext,
-        subsets,
-    },
+    budget::{self, TooLarge},
+    endpointslice::{Identity, sort_ports},
     model::{
         AddressType, Conditions, Endpoint, EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Family, PodIp,
         SlicePort, Text,
     },
+    profile::Profile,
+    state::SyncContext,
+    subsets,
 };
 
 /// The key of a slice: address type and ports, sorted by value. `None` stands for a stored slice without a port list,

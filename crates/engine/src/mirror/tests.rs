@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::engine::{
+use crate::{
     plan::PlanRequest,
     state::{Controller, Plan},
 };

@@ -38,7 +38,7 @@ impl Family {
 /// Parses an address as Kubernetes' `netutils.ParseIPSloppy`: leading zeros are allowed (and decimal),
 /// and an IPv4-mapped IPv6 address is IPv4.
 #[inline]
-pub(crate) fn parse_lenient(text: &str) -> Option<IpAddr> {
+pub fn parse_lenient(text: &str) -> Option<IpAddr> {
     // Nearly every address is this, and slices have thousands.
     match parse_plain_v4(text.as_bytes()) {
         Some(ip) => Some(IpAddr::V4(ip)),
@@ -84,7 +84,7 @@ fn plain_octet(text: &[u8]) -> Option<(u32, &[u8])> {
 /// What an address means, whichever text it has: `010.0.0.1` is `10.0.0.1`. A text that cannot be parsed is equal to
 /// itself only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum AddressKey<T> {
+pub enum AddressKey<T> {
     /// An address.
     Ip(IpAddr),
     /// A text that is not an address.
@@ -93,12 +93,12 @@ pub(crate) enum AddressKey<T> {
 
 impl<'a> AddressKey<&'a str> {
     /// The key of a text.
-    pub(crate) fn of(text: &'a str) -> Self {
+    pub fn of(text: &'a str) -> Self {
         parse_lenient(text).map_or(Self::Text(text), Self::Ip)
     }
 
     /// The same key, without the borrow.
-    pub(crate) fn into_owned(self) -> AddressKey<Text> {
+    pub fn into_owned(self) -> AddressKey<Text> {
         match self {
             Self::Ip(ip) => AddressKey::Ip(ip),
             Self::Text(text) => AddressKey::Text(text.into()),

@@ -33,12 +33,12 @@ impl Cidr {
     }
 
     /// Its first address.
-    pub(crate) fn first(&self) -> IpAddr {
+    pub fn first(&self) -> IpAddr {
         self.0.network()
     }
 
     /// Whether every address of `other` lies in the range.
-    pub(crate) fn contains_range(&self, other: &Self) -> bool {
+    pub fn contains_range(&self, other: &Self) -> bool {
         self.0.contains(&other.0)
     }
 }

@@ -2,6 +2,8 @@
 
 /// Defines an enum as a table. The fields name the columns; below them each row is a variant with its values. The
 /// documentation of a row is its meaning.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! code_table {
     (
         $(#[$attribute:meta])*
@@ -50,5 +52,3 @@ macro_rules! code_table {
         };
     };
 }
-
-pub(crate) use code_table;

@@ -1,17 +1,17 @@
 //! DNS labels and subdomains, as the API accepts them for names.
 
 /// The longest RFC 1123 label.
-pub(crate) const MAX_LABEL: usize = 63;
+pub const MAX_LABEL: usize = 63;
 /// The longest RFC 1123 subdomain.
-pub(crate) const MAX_SUBDOMAIN: usize = 253;
+pub const MAX_SUBDOMAIN: usize = 253;
 
 /// Whether it is an RFC 1123 label: lower case letters, digits and dashes, and no dash at either end.
-pub(crate) fn is_label(name: &[u8]) -> bool {
+pub fn is_label(name: &[u8]) -> bool {
     name.len() <= MAX_LABEL && looks_like_label(name)
 }
 
 /// Whether it is an RFC 1123 subdomain: labels of any length with dots between them.
-pub(crate) fn is_subdomain(name: &[u8]) -> bool {
+pub fn is_subdomain(name: &[u8]) -> bool {
     name.len() <= MAX_SUBDOMAIN && name.split(|b| *b == b'.').all(looks_like_label)
 }
 

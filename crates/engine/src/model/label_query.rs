@@ -52,8 +52,8 @@ impl FromStr for LabelQuery {
     }
 }
 
-/// Each of the conditions of a selector once. More than [`MAX_CONDITIONS`] are an error: each is compared with every object.
-pub(crate) fn distinct_conditions<C: PartialEq>(
+/// Each of the conditions of a selector once. More than `MAX_CONDITIONS` are an error: each is compared with every object.
+pub fn distinct_conditions<C: PartialEq>(
     conditions: impl Iterator<Item = Result<C, String>>,
 ) -> Result<Vec<C>, String> {
     let mut distinct = Vec::new();

@@ -196,9 +196,10 @@ struct RawSpec {
 /// A scheduling gate as it is written, in a pod or in the template of a workload.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(crate) struct RawSchedulingGate {
+pub struct RawSchedulingGate {
+    /// The name.
     #[serde(deserialize_with = "nullable")]
-    pub(crate) name: Text,
+    pub name: Text,
 }
 
 #[derive(Deserialize, Default)]
@@ -213,7 +214,7 @@ struct RawContainer {
 /// A port of a container as it is written, in a pod or in the template of a workload.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct RawContainerPort {
+pub struct RawContainerPort {
     #[serde(deserialize_with = "nullable")]
     name: Text,
     #[serde(deserialize_with = "nullable")]
@@ -226,11 +227,12 @@ pub(crate) struct RawContainerPort {
 
 impl RawContainerPort {
     /// What it takes of the host in the network of the host: protocol, address and number.
-    pub(crate) fn of_host(&self) -> (&str, &str, i32) {
+    pub fn of_host(&self) -> (&str, &str, i32) {
         (protocol_or_tcp(&self.protocol), &self.host_ip, self.container_port)
     }
 
-    pub(crate) fn of_container(&self, sidecar: bool) -> ContainerPort {
+    /// The port of a container of the pod; `sidecar`: of an init container that keeps running.
+    pub fn of_container(&self, sidecar: bool) -> ContainerPort {
         let (name, protocol) = (self.name.clone(), self.protocol.clone());
         ContainerPort { name, protocol, number: self.container_port, sidecar }
     }

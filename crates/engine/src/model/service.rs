@@ -282,7 +282,7 @@ impl<'de> Deserialize<'de> for Service {
 }
 
 /// The protocol of a port, with the default that an API server sets.
-pub(crate) fn protocol_or_tcp(protocol: &str) -> &str {
+pub fn protocol_or_tcp(protocol: &str) -> &str {
     if protocol.is_empty() { "TCP" } else { protocol }
 }
 

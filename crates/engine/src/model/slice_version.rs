@@ -39,7 +39,7 @@ impl SliceVersion {
 pub(crate) type ReportLoss<'l> = dyn FnMut(String, &str) + 'l;
 
 /// Converts a slice to version `to`. A slice that has this version already is returned unchanged.
-pub(crate) fn convert<'a>(
+pub fn convert<'a>(
     raw: &'a RawValue,
     to: SliceVersion,
     report_loss: &mut ReportLoss<'_>,

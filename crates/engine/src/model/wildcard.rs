@@ -1,7 +1,7 @@
 //! Patterns of names, with `*` for any text.
 
 /// Whether a pattern matches; `*` stands for any text, even an empty one.
-pub(crate) fn matches(pattern: &str, text: &str) -> bool {
+pub fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut left) = text.strip_prefix(first) else { return false };
     // What has to be last is compared first: that is cheaper than a search.

@@ -8,12 +8,12 @@ use serde::{
 use super::{Resource, Text, json::message::shortened};
 
 /// Decodes `null` as the zero value, like Go's decoder.
-pub(crate) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(d: D) -> Result<T, D::Error> {
+pub fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(d: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(d)?.unwrap_or_default())
 }
 
 /// Reads a value, or the default if it is null or has another type, which is reported elsewhere.
-pub(crate) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(d: D) -> Result<T, D::Error> {
+pub fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(d: D) -> Result<T, D::Error> {
     let value = serde_json::Value::deserialize(d)?;
     Ok(T::deserialize(&value).unwrap_or_default())
 }
@@ -34,7 +34,7 @@ pub(super) fn is_zero(n: &i64) -> bool {
 
 /// Whether a field is present: any value but `null` counts, and the value is dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Present(pub bool);
+pub struct Present(pub bool);
 
 impl<'de> Deserialize<'de> for Present {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {

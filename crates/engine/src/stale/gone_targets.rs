@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{known_targets::KnownTargets, report::StaleReport, stored_slices::of_service};
 use crate::{
-    engine::{
-        phrase::{clip, counted},
-        reason::{Finding, Reason},
-        state::{EndpointsAction, Plan, State},
-    },
     model::{EndpointSlice, Endpoints, ObjectKey, ObjectRef, Text, names},
+    phrase::{clip, counted},
+    reason::{Finding, Reason},
+    state::{EndpointsAction, Plan, State},
 };
 
 /// The most addresses that a message names.

@@ -1,12 +1,10 @@
 //! Ports of a Service that kube-proxy does not find in the endpoints that somebody wrote.
 
 use crate::{
-    engine::{
-        phrase::clip,
-        reason::{Finding, Reason},
-        state::State,
-    },
     model::{ServiceType, Text, protocol_or_tcp},
+    phrase::clip,
+    reason::{Finding, Reason},
+    state::State,
 };
 
 /// Most ports that a message names.

@@ -18,12 +18,10 @@ pub use known_targets::{KnownTargets, PodNames};
 pub use report::StaleReport;
 
 use crate::{
-    engine::{
-        phrase::counted,
-        reason::{Finding, Reason},
-        state::{Plan, State},
-    },
     model::names,
+    phrase::counted,
+    reason::{Finding, Reason},
+    state::{Plan, State},
 };
 
 /// Compares what is stored in `state` with what exists and with `plan`, which is the plan for that state.

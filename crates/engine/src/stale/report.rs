@@ -1,6 +1,6 @@
 //! What is found to be stale.
 
-use crate::engine::reason::Finding;
+use crate::reason::Finding;
 
 /// What is stored for one Service and does not hold any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

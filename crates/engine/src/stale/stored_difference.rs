@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{report::StaleReport, stored_slices::of_controller};
 use crate::{
-    engine::{
-        compare::{self, PublishedChange},
-        reason::{Finding, Reason, Severity},
-        state::{EndpointsAction, Plan, State},
-    },
+    compare::{self, PublishedChange},
     model::{EndpointSlice, Endpoints, ObjectKey, ObjectMeta, Text, names},
+    reason::{Finding, Reason, Severity},
+    state::{EndpointsAction, Plan, State},
 };
 
 /// Adds a finding for the Endpoints and one for the slices of each controller, where `plan` writes something else than

@@ -1,6 +1,6 @@
 //! The stored slices of a Service, by the controller that writes them.
 
-use crate::{engine::state::State, model::EndpointSlice};
+use crate::{model::EndpointSlice, state::State};
 
 /// The slices of the Service that name this controller as their writer and are not being deleted.
 pub(super) fn of_controller<'a>(state: &State<'a>, controller: &'static str) -> Vec<&'a EndpointSlice> {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{KnownTargets, PodNames, find};
 use crate::{
-    engine::plan::PlanRequest,
     model::{builders, names},
+    plan::PlanRequest,
 };
 
 /// Two ready pods on two nodes behind a Service, and what the controllers have stored for them.

@@ -13,12 +13,10 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 
 use crate::{
-    engine::{
-        budget::{self, TooLarge},
-        order_hash::{Hash128, hash},
-        profile::HashKind,
-    },
+    budget::{self, TooLarge},
     model::{EndpointAddress, EndpointPort, EndpointSubset, head},
+    order_hash::{Hash128, hash},
+    profile::HashKind,
 };
 
 /// The most addresses that are listed once more for ports of several blocks. Pods are listed as often as they
@@ -30,7 +28,7 @@ const MAX_MERGED: usize = budget::MAX_WEIGHT / size_of::<Member>();
 ///
 /// Ports with `appProtocol` never merge: upstream compares them by pointer, and every port that was
 /// decoded has its own.
-pub(crate) fn repack(kind: HashKind, subsets: &[EndpointSubset]) -> Result<Vec<EndpointSubset>, TooLarge> {
+pub fn repack(kind: HashKind, subsets: &[EndpointSubset]) -> Result<Vec<EndpointSubset>, TooLarge> {
     let mut all = Repack::default();
     for subset in subsets {
         let block = all.block();

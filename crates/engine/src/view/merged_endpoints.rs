@@ -4,8 +4,8 @@ use std::{fmt, net::IpAddr};
 
 use super::{hints::HintFlags, viewpoint::Viewpoint};
 use crate::{
-    engine::reason::Reason,
     model::{Endpoint, EndpointSlice, Family, ServicePort, Text, parse_lenient, protocol_or_tcp},
+    reason::Reason,
 };
 
 /// An endpoint of a Service port.

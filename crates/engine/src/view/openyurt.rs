@@ -7,8 +7,8 @@ use super::{
     viewpoint::Viewpoint,
 };
 use crate::{
-    engine::reason::Reason,
     model::{NodePool, Service, ServiceType, Text, names},
+    reason::Reason,
 };
 
 /// Annotation of a Service: the nodes to which its traffic is confined.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use smol_str::format_smolstr;
 
 use crate::{
-    engine::state::{Plan, State},
     model::{EndpointSlice, names},
+    state::{Plan, State},
 };
 
 /// The slices of a Service after `plan` for `state`. Those that are created get names; those of other controllers stay.

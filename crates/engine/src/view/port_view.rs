@@ -7,8 +7,8 @@ use super::{
     viewpoint::Viewpoint,
 };
 use crate::{
-    engine::reason::Reason,
     model::{Service, ServicePort},
+    reason::Reason,
 };
 
 /// The endpoints of a Service port as kube-proxy of a node sorts them (upstream: `CategorizeEndpoints`).

@@ -14,12 +14,10 @@ use super::{
     viewpoint::Viewpoint,
 };
 use crate::{
-    engine::{
-        phrase::clip_name,
-        reason::{Finding, Reason},
-        view::hints::HintsIgnored,
-    },
     model::{Endpoint, EndpointSlice, Family, Service, ServicePort, Text, names},
+    phrase::clip_name,
+    reason::{Finding, Reason},
+    view::hints::HintsIgnored,
 };
 
 /// The ports of all Services as kube-proxy of a node serves them, for one address family.

@@ -1,11 +1,11 @@
 //! Objects with endpoints on nodes, from which a scheme removes some.
 
 use crate::{
-    engine::reason::Reason,
     model::{
         Endpoint, EndpointAddress, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, Labels, ObjectKey,
         SlicePort, Text,
     },
+    reason::Reason,
 };
 
 /// The Service of the API server, whose endpoints a node may reach by another address.

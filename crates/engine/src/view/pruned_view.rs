@@ -8,8 +8,8 @@ use super::{
     superedge::GridView,
 };
 use crate::{
-    engine::reason::Finding,
     model::{EndpointSlice, Endpoints, Service},
+    reason::Finding,
 };
 
 /// What a proxy leaves of all objects, and why the rest is gone.

@@ -9,8 +9,8 @@ use super::{
     viewpoint::Viewpoint,
 };
 use crate::{
-    engine::reason::Reason,
     model::{Endpoint, EndpointSlice, NodePool, Nodes, Service, Text},
+    reason::Reason,
 };
 
 /// The program between kube-proxy and the API server, and its settings.

@@ -8,11 +8,9 @@ use super::{
     viewpoint::Viewpoint,
 };
 use crate::{
-    engine::{
-        phrase::counted,
-        reason::{Finding, Reason, Severity},
-    },
     model::{Family, Service, ServiceType},
+    phrase::counted,
+    reason::{Finding, Reason, Severity},
 };
 
 /// What kube-proxy of a node uses of a Service, behind the program of a scheme.

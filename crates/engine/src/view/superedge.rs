@@ -8,8 +8,8 @@ use super::{
     viewpoint::Viewpoint,
 };
 use crate::{
-    engine::reason::Reason,
     model::{Node, Nodes, Service, Text},
+    reason::Reason,
 };
 
 /// Annotations of Endpoints and slices of the API server: where a node reaches it.

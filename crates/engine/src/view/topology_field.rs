@@ -6,8 +6,8 @@ use super::{
     viewpoint::Viewpoint,
 };
 use crate::{
-    engine::reason::Reason,
     model::{EndpointSlice, Node, Nodes, Service, Text},
+    reason::Reason,
 };
 
 /// Removes the endpoints that kube-proxy of these releases did not use (upstream: `FilterTopologyEndpoint`): the first key

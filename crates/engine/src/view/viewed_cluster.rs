@@ -8,8 +8,8 @@ use super::{
     viewpoint::Viewpoint,
 };
 use crate::{
-    engine::reason::Reason,
     model::{EndpointSlice, Family, Node, Nodes, Service},
+    reason::Reason,
 };
 
 /// Services with their slices, the nodes, and whose view is taken.

@@ -1,12 +1,13 @@
 //! `findings`: what is wrong with the inputs.
 
+use roster_engine::reason::{Finding, Severity};
+
 use super::{
     test_answer::{Answer, Found, Question},
     test_file::FindingsExpectation,
     test_input::TestInput,
     test_result::{Difference, Differences},
 };
-use crate::engine::reason::{Finding, Severity};
 
 pub(super) fn check(wanted: &FindingsExpectation, input: &TestInput<'_>) -> Differences {
     let object = wanted.object.as_deref().map(|text| input.known_key(text)).transpose()?;

@@ -1,12 +1,13 @@
 //! `plan`: what the controllers would write.
 
+use roster_engine::compare::changes;
+
 use super::{
     test_answer::{Answer, Found, Question},
     test_file::PlanExpectation,
     test_input::TestInput,
     test_result::{Difference, Differences},
 };
-use crate::engine::compare::changes;
 
 pub(super) fn check(wanted: &PlanExpectation, input: &TestInput<'_>) -> Differences {
     let answer = input.answer(Question::Plan(wanted.service.clone()), || find(wanted.service.as_deref(), input))?;

@@ -1,5 +1,7 @@
 //! `pod`: what `explain` says about one pod.
 
+use roster_engine::{explain::PodVerdict, record::Scope};
+
 use super::{
     explained_service::ExplainedService,
     test_answer::Explained,
@@ -7,7 +9,6 @@ use super::{
     test_input::TestInput,
     test_result::{Difference, Differences},
 };
-use crate::engine::{explain::PodVerdict, record::Scope};
 
 /// Why the Service has no such pod or port.
 fn missing(of_service: &ExplainedService, wanted: &PodExpectation) -> String {

@@ -1,5 +1,11 @@
 //! `review`: the decision of the webhook about an object.
 
+use roster_admission::{
+    Mode, RuleFinding,
+    offline_review::{OfflineReview, Reviewer},
+};
+use roster_engine::{model::json::raw::object_key, reason::Finding};
+use roster_validation as validation;
 use serde_json::value::RawValue;
 
 use super::{
@@ -8,15 +14,7 @@ use super::{
     test_input::TestInput,
     test_result::{Difference, Differences},
 };
-use crate::{
-    admission::{
-        Mode, RuleFinding,
-        offline_review::{OfflineReview, Reviewer},
-    },
-    engine::reason::Finding,
-    lint::validation,
-    model::json::raw::object_key,
-};
+use crate::inventory::Answers;
 
 pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differences {
     let object: &RawValue = match (&wanted.object, &wanted.manifest) {
@@ -25,9 +23,10 @@ pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differ
         _ => return Err("has not exactly one of object and manifest".to_owned()),
     };
     let groups = wanted.groups.as_ref().map(NameList::sorted).unwrap_or_default();
+    let cluster = Answers(input.snapshot);
     let reviewer = Reviewer {
         policies: input.policies,
-        cluster: input.snapshot,
+        cluster: &cluster,
         namespaces: input.namespaces(),
         user: &wanted.user,
         groups: &groups,

@@ -1,19 +1,18 @@
 //! `serves`: the ready endpoints of a Service, after the plan.
 
+use roster_engine::{
+    compare::{ChangedObject, changes},
+    explain::{PodState, PortName},
+    model::{Endpoint, EndpointSlice, Service, Text},
+    reason::{Reason, Severity},
+    state::State,
+};
+
 use super::{
     test_answer::{Answer, Explained, Found, Question, ServingQuestion},
     test_file::{PortChoice, ServesExpectation},
     test_input::TestInput,
     test_result::{Difference, Differences},
-};
-use crate::{
-    engine::{
-        compare::{ChangedObject, changes},
-        explain::{PodState, PortName},
-        reason::{Reason, Severity},
-        state::State,
-    },
-    model::{Endpoint, EndpointSlice, Service, Text},
 };
 
 pub(super) fn check(wanted: &ServesExpectation, input: &TestInput<'_>) -> Differences {

@@ -1,12 +1,13 @@
 //! `upgrade`: what another release would write differently.
 
+use roster_engine::{compare::deviations, profile::Minor, state::Options};
+
 use super::{
     test_answer::{Answer, Found, Question},
     test_file::UpgradeExpectation,
     test_input::TestInput,
     test_result::{Difference, Differences},
 };
-use crate::engine::{compare::deviations, profile::Minor, state::Options};
 
 pub(super) fn check(wanted: &UpgradeExpectation, input: &TestInput<'_>) -> Differences {
     if wanted.from == wanted.to {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::{
-    engine::explain::{Explanation, PodVerdict},
+use roster_engine::{
+    explain::{Explanation, PodVerdict},
     model::{HashSeed, Text},
 };
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::test_file::{PortChoice, ServesExpectation};
-use crate::{
-    engine::profile::Minor,
+use roster_engine::{
     model::{ObjectKey, Text},
+    profile::Minor,
 };
+
+use super::test_file::{PortChoice, ServesExpectation};
 
 /// What a case asks. The Service is `NAME` or `NAMESPACE/NAME`; all if it is missing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

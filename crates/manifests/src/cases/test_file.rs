@@ -1,14 +1,16 @@
 //! The file of test cases, as it is written.
 
+use roster_admission::Rule;
+use roster_engine::{
+    model::{Text, defaults::DefaultsMode, installed::POLICY_GROUP, json::message::nearest},
+    profile::Minor,
+    reason::Reason,
+    state::Limit,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::test_file_fault::TestFileFault;
-use crate::{
-    admission::Rule,
-    engine::{profile::Minor, reason::Reason, state::Limit},
-    model::{Text, defaults::DefaultsMode, installed::POLICY_GROUP, json::message::nearest},
-};
 
 /// The `kind` of the file.
 const KIND: &str = "Test";

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
+use roster_engine::model::json::message::message;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-
-use crate::model::json::message::message;
 
 /// A fault of a file of test cases.
 #[derive(Clone, Debug, PartialEq, Eq)]

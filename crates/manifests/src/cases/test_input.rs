@@ -6,6 +6,16 @@ use std::{
     rc::Rc,
 };
 
+use roster_admission::{
+    offline_review::{self, Namespaces},
+    policy::Policies,
+};
+use roster_engine::{
+    explain::{Focus, explain_only},
+    model::{HashSeed, ObjectKey, ServicePort, Text, json::raw::object_key},
+    reason::Reason,
+    state::{Controller, Options, Plan, State},
+};
 use serde_json::value::RawValue;
 
 use super::{
@@ -13,19 +23,7 @@ use super::{
     test_answer::{Answer, Question},
     test_file::PortChoice,
 };
-use crate::{
-    admission::{
-        offline_review::{self, Namespaces},
-        policy::Policies,
-    },
-    engine::{
-        explain::{Focus, explain_only},
-        reason::Reason,
-        state::{Controller, Options, Plan, State},
-    },
-    inventory::{Entry, Index, Snapshot, whole},
-    model::{HashSeed, ObjectKey, ServicePort, Text, json::raw::object_key},
-};
+use crate::inventory::{Entry, Index, Snapshot, whole};
 
 /// The objects of the inputs, and everything that is derived from them once for all cases.
 #[derive(Debug)]

@@ -13,8 +13,9 @@ use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
+use roster_engine::model::Interrupt;
+
 use super::{error::DecodeReason, memory_account::MemoryAccount, source::Source};
-use crate::model::Interrupt;
 
 /// The memory that all objects of an input may take together.
 #[derive(Debug)]

@@ -3,9 +3,8 @@
 //! A Service whose selector matches nothing may be meant for the pods of an operator. That is not so where the only custom
 //! resources of its namespace are certificates, routes or rules of monitoring.
 
+use roster_engine::model::{Resource, Text};
 use serde::Deserialize;
-
-use crate::model::{Resource, Text};
 
 /// API groups without a kind that has pods, and single kinds of other groups.
 const WITHOUT_PODS: &[(&str, &[&str])] = &[

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use roster_engine::model::json::pointer::Pointer;
 use serde_json::value::RawValue;
 
 use super::{field_places, hidden_objects, position::Position, repeated_keys};
-use crate::model::json::{pointer::Pointer, single_keys::SingleKeys};
+use crate::decode::single_keys::SingleKeys;
 
 /// An object and its line.
 #[derive(Clone, Debug)]

@@ -4,6 +4,19 @@
 
 use std::{borrow::Cow, fmt, io::Read};
 
+use roster_admission::policy::{self, Policies};
+use roster_engine::{
+    model::{
+        ObjectKey,
+        installed::{POLICY_GROUP, POLICY_KIND},
+        json::{
+            message::message,
+            pointer::Pointer,
+            raw::{JsonMembers, JsonNode},
+        },
+    },
+    reason::{Finding, Reason},
+};
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, SeqAccess, Visitor},
@@ -22,20 +35,7 @@ use super::{
     source::{InputFormat, Source},
     whole_text,
 };
-use crate::{
-    admission::policy::{self, Policies},
-    engine::reason::{Finding, Reason},
-    inventory::{Findings, Inventory},
-    model::{
-        ObjectKey,
-        installed::{POLICY_GROUP, POLICY_KIND},
-        json::{
-            message::message,
-            pointer::Pointer,
-            raw::{JsonMembers, JsonNode},
-        },
-    },
-};
+use crate::inventory::{Findings, Inventory};
 
 /// The longest object that gets the type of its list.
 const MAX_TYPED: usize = 8 << 20;

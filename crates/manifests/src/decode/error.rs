@@ -2,8 +2,9 @@
 
 use std::io;
 
+use roster_engine::model::Interrupted;
+
 use super::position::Position;
-use crate::model::Interrupted;
 
 /// Why reading ended early. The objects before the error stay in the inventory.
 #[derive(Debug, thiserror::Error)]

@@ -6,13 +6,12 @@ use std::{
     fmt,
 };
 
+use roster_engine::model::{HashSeed, json::pointer::steps};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
-
-use crate::model::{HashSeed, json::pointer::steps};
 
 /// The offset in the text of each of `fields`, which are field paths or JSON pointers. That of a missing field is that of
 /// the value that should contain it.

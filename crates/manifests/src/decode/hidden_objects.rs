@@ -13,7 +13,8 @@ use super::{
     kind::TypeMeta,
     object::{DecodeContext, ObjectPlace, record_unreadable},
 };
-use crate::{inventory::Inventory, model::json::single_keys::FIRST_FIELDS};
+use crate::decode::single_keys::FIRST_FIELDS;
+use crate::inventory::Inventory;
 
 /// The objects of a text before the last one, which is read in their place.
 pub(super) fn within(text: &str) -> Vec<String> {

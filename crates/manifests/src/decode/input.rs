@@ -6,6 +6,7 @@ use std::{
 };
 
 use flate2::read::MultiGzDecoder;
+use roster_engine::model::json::message::message;
 use serde::de::IgnoredAny;
 
 use super::{
@@ -18,7 +19,6 @@ use super::{
     utf16::{Utf16Reader, byte_order},
     yaml::YamlAsJson,
 };
-use crate::model::json::message::message;
 
 /// An input that is text.
 pub(super) struct PeekedText<'a> {

@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
+use roster_engine::model::{Resource, Text, slice_version::SliceVersion};
 use serde::Deserialize;
-
-use crate::model::{Resource, Text, slice_version::SliceVersion};
 
 /// `apiVersion` and `kind` of an object; empty where they are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

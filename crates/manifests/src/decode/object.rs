@@ -2,6 +2,17 @@
 
 use std::marker::PhantomData;
 
+use roster_engine::model::json::pointer::Pointer;
+use roster_engine::{
+    model::{
+        EndpointSlice, Endpoints, HeapSize, Labels, Node, NodePool, ObjectKey, Pod, Resource, ResourceScope, Service,
+        Text,
+        defaults::Defaults,
+        json::{message::shortened, path::PathEnd},
+        names,
+    },
+    reason::{Finding, Reason},
+};
 use serde::{Deserialize, Deserializer, de::DeserializeSeed};
 use serde_json::value::RawValue;
 
@@ -16,20 +27,9 @@ use super::{
     unread_pods::unread_pods,
     value::{self, Reading},
 };
-use crate::model::json::pointer::Pointer;
-use crate::{
-    engine::reason::{Finding, Reason},
-    inventory::{
-        AnyObject, Findings, Interner, Inventory, Targets, check,
-        workloads::{Autoscaler, UnreadObject, Workload},
-    },
-    model::{
-        EndpointSlice, Endpoints, HeapSize, Labels, Node, NodePool, ObjectKey, Pod, Resource, ResourceScope, Service,
-        Text,
-        defaults::Defaults,
-        json::{message::shortened, path::PathEnd},
-        names,
-    },
+use crate::inventory::{
+    AnyObject, Findings, Interner, Inventory, Targets, check,
+    workloads::{Autoscaler, UnreadObject, Workload},
 };
 
 /// The place of an object in its input.

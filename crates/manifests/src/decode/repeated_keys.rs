@@ -1,5 +1,7 @@
 //! Objects that repeat keys, and the findings about these keys.
 
+use roster_engine::{enumeration::all_of, model::json::pointer::Pointer, reason::Reason};
+
 use super::{
     budget::Budget,
     error::DecodeError,
@@ -8,14 +10,8 @@ use super::{
     object::{self, DecodeContext, ObjectPlace},
     second_pass::FieldFault,
 };
-use crate::{
-    engine::{enumeration::all_of, reason::Reason},
-    inventory::{Findings, Inventory},
-    model::json::{
-        pointer::Pointer,
-        single_keys::{BrokenSeparator, FIRST_FIELDS, RepeatedKey, RepeatedName, SingleKeys},
-    },
-};
+use crate::decode::single_keys::{BrokenSeparator, FIRST_FIELDS, RepeatedKey, RepeatedName, SingleKeys};
+use crate::inventory::{Findings, Inventory};
 
 /// Adds an object that somebody has written, as [`object::add`] does: of keys that it repeats, the last one counts.
 pub(super) fn add(

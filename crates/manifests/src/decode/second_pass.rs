@@ -2,10 +2,9 @@
 
 use std::cell::RefCell;
 
+use roster_engine::model::json::{message::message, pointer::Pointer};
+use roster_engine::reason::Reason;
 use serde_json::{error::Category, value::RawValue};
-
-use crate::engine::reason::Reason;
-use crate::model::json::{message::message, pointer::Pointer};
 
 /// A field that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]

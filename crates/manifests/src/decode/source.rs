@@ -2,8 +2,9 @@
 
 use std::num::NonZeroUsize;
 
+use roster_engine::model::{Interrupt, defaults::Defaults};
+
 use super::memory_account::MemoryAccount;
-use crate::model::{Interrupt, defaults::Defaults};
 
 /// An input: its name, its format, and the limits for reading it.
 #[derive(Clone, Copy, Debug)]

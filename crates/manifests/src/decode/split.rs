@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use roster_engine::model::json::message::message;
+
 use super::{
     any_reader::{AnyReader, fill},
     budget::MemoryPool,
@@ -14,7 +16,6 @@ use super::{
     position::Position,
     scan::Scan,
 };
-use crate::model::json::message::message;
 
 /// How much is read at once: large enough for a cheap hand-over, small enough for the cache.
 const BATCH: usize = 1 << 20;

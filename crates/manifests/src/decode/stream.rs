@@ -9,6 +9,8 @@ use std::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
+use roster_engine::{model::json::pointer::Pointer, reason::Reason};
+
 use super::{
     any_reader::AnyReader,
     budget::MemoryPool,
@@ -20,11 +22,7 @@ use super::{
     source::{Source, TextFormat},
     split::{Batch, Item, Splitter},
 };
-use crate::{
-    engine::reason::Reason,
-    inventory::{FindingsRoom, Inventory, Targets},
-    model::json::pointer::Pointer,
-};
+use crate::inventory::{FindingsRoom, Inventory, Targets};
 
 /// The result of one batch.
 #[derive(Default)]

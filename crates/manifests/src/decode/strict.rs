@@ -8,6 +8,7 @@
 
 use std::marker::PhantomData;
 
+use roster_engine::model::json::{message::message, pointer::Pointer};
 use serde::{
     Deserialize,
     de::{
@@ -21,7 +22,6 @@ use super::{
     budget::{Budget, MemoryPool},
     second_pass::PassPart,
 };
-use crate::model::json::{message::message, pointer::Pointer};
 
 /// How a value is read.
 pub(super) struct ReadMode<'de, 'n> {
@@ -408,12 +408,13 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for VariantName<V> {
 mod tests {
     use std::marker::PhantomData;
 
-    use super::*;
-    use crate::{
-        decode::budget::MemoryPool,
-        engine::state::{Controller, Options},
+    use roster_engine::{
         model::{EndpointSlice, Node, Service, json::message::message},
+        state::{Controller, Options},
     };
+
+    use super::*;
+    use crate::decode::budget::MemoryPool;
 
     #[test]
     fn a_list_is_not_an_object() {

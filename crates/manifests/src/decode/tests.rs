@@ -6,14 +6,16 @@ use std::{
     sync::Mutex,
 };
 
+use roster_engine::model::defaults::Defaults;
+
 use super::*;
-use crate::{inventory::Inventory, model::defaults::Defaults};
+use crate::inventory::Inventory;
 
 /// The keys of the objects, each finding as `code pointer message`, and the error.
 pub(super) fn outcome(input: impl Read + Send, source: &Source<'_>) -> (Vec<String>, Vec<String>, Option<String>) {
     let mut inventory = Inventory::default();
     let error = read(input, source, &mut inventory).err().map(|e| e.to_string());
-    let key = |k: crate::model::ObjectKey| k.to_string();
+    let key = |k: roster_engine::model::ObjectKey| k.to_string();
     let mut objects: Vec<_> = inventory.services.iter().map(|o| key(o.key())).collect();
     objects.extend(inventory.pods.iter().map(|o| key(o.key())));
     objects.extend(inventory.nodes.iter().map(|o| format!("Node {}", o.name)));
@@ -485,9 +487,9 @@ fn the_sample_is_a_cluster_at_rest() {
     read(&include_bytes!("../../../../examples/shop.yaml")[..], &one_thread(), &mut inventory).unwrap();
     let index = inventory.index();
     assert!(index.problems().is_empty());
-    let options = crate::engine::state::Options::default();
+    let options = roster_engine::state::Options::default();
     let writes = |e: &crate::inventory::Entry<'_>| {
-        !whole::plan_of(&index, e, &crate::engine::state::Controller::ALL, &options).is_noop()
+        !whole::plan_of(&index, e, &roster_engine::state::Controller::ALL, &options).is_noop()
     };
     let changed: Vec<_> = index.entries().iter().filter(|e| writes(e)).map(|e| e.name).collect();
     assert_eq!(changed, ["search"]);

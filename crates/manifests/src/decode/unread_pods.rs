@@ -1,18 +1,16 @@
 //! What can be said of the pods of an object that cannot be read.
 
+use roster_engine::model::{
+    Labels, Resource,
+    json::{
+        path::PathEnd,
+        raw::{JsonMembers, JsonNode},
+    },
+};
 use serde_json::{Value, json, value::RawValue};
 
 use super::kind::{InputKind, TypeMeta};
-use crate::{
-    inventory::workloads::{UnreadPods, Workload},
-    model::{
-        Labels, Resource,
-        json::{
-            path::PathEnd,
-            raw::{JsonMembers, JsonNode},
-        },
-    },
-};
+use crate::inventory::workloads::{UnreadPods, Workload};
 
 /// The longest object whose labels are read: it takes many times its text in memory. An API server stores 1.5 MiB.
 const MAX_TEXT: usize = 2 << 20;

@@ -4,6 +4,7 @@
 //! takes the last of equal keys, as Kubernetes does. It allocates only what the model keeps: a tree of JSON values can be
 //! a hundred times as large as its text.
 
+use roster_engine::model::json::pointer::Pointer;
 use serde::de::DeserializeSeed;
 use serde_json::{error::Category, value::RawValue};
 
@@ -12,7 +13,6 @@ use super::{
     second_pass::{FieldFault, PassFaults, PassPart},
     strict::{self, ReadMode},
 };
-use crate::model::json::pointer::Pointer;
 
 /// The result of reading a value.
 #[derive(Debug)]
@@ -60,8 +60,10 @@ where
 mod tests {
     use std::marker::PhantomData;
 
+    use roster_engine::model::Service;
+
     use super::*;
-    use crate::{decode::budget::MemoryPool, model::Service};
+    use crate::decode::budget::MemoryPool;
 
     /// The name that was read, and each fault as `pointer offset why`.
     fn look(text: &str) -> (Option<String>, Vec<String>) {

@@ -1,7 +1,8 @@
 //! How many pods are assumed, for the finding that says so.
 
+use roster_engine::model::ObjectKey;
+
 use super::workloads;
-use crate::model::ObjectKey;
 
 /// How many pods and nodes are assumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

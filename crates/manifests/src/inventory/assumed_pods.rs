@@ -2,15 +2,16 @@
 
 use std::cmp::Reverse;
 
+use roster_engine::{
+    model::{PodReadiness, Text, defaults::Defaults},
+    reason::Finding,
+};
+
 use super::{
     assumed_counts::AssumedPodCounts,
     findings::Findings,
     objects::Inventory,
     workloads::{self, ComparedObjects, KnownObjects, WorkloadPods},
-};
-use crate::{
-    engine::reason::Finding,
-    model::{PodReadiness, Text, defaults::Defaults},
 };
 
 impl Inventory {
@@ -26,7 +27,7 @@ impl Inventory {
     pub fn assume_pods(&mut self, defaults: &Defaults<'_>, zones: &[Text], max_pods: usize) {
         let of_families = self.family_findings(defaults);
         self.problems.extend(of_families);
-        let has_written = self.pods.iter().any(|pod| defaults.is_written(pod));
+        let has_written = self.pods.iter().any(|pod| workloads::is_written(pod, defaults));
         // Labels of a workload that cannot be read may be known.
         if self.workloads.is_empty() && self.unread.labelled().is_empty() && !has_written {
             return;
@@ -42,7 +43,8 @@ impl Inventory {
         let mut hooks = assumed.workloads.iter().filter(|(_, outcome)| outcome.is_hook()).count();
         if has_written {
             // Like pods of workloads, they stand for pods that the input does not have.
-            (written, self.pods) = std::mem::take(&mut self.pods).into_iter().partition(|pod| defaults.is_written(pod));
+            (written, self.pods) =
+                std::mem::take(&mut self.pods).into_iter().partition(|pod| workloads::is_written(pod, defaults));
             let written_and_hooks = written.len();
             written.retain(|pod| !pod.is_hook);
             hooks += written_and_hooks - written.len();
@@ -98,13 +100,11 @@ impl Inventory {
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::model::{Pod, Resource};
     use serde_json::json;
 
     use super::*;
-    use crate::{
-        inventory::AnyObject,
-        model::{Pod, Resource},
-    };
+    use crate::inventory::AnyObject;
 
     /// Helm runs hooks apart from the release: a test only if somebody asks for it.
     #[test]

@@ -2,13 +2,13 @@
 
 use std::{cell::LazyCell, fmt};
 
+use roster_engine::{
+    model::{ObjectKey, Pod, Service, ServicePort, ServiceType, TargetPort, dns, json::raw::is_name_generated},
+    reason::{Finding, Reason},
+};
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::{findings::Findings, objects::AnyObject};
-use crate::{
-    engine::reason::{Finding, Reason},
-    model::{ObjectKey, Pod, Service, ServicePort, ServiceType, TargetPort, dns, json::raw::is_name_generated},
-};
 
 /// Checks names and ports of `object`. `at` is the JSON pointer to the object in the input, and `text` is its JSON, which
 /// has positions that the model does not.

@@ -1,6 +1,9 @@
 //! The objects of a cluster, one table for each resource.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, atomic::AtomicUsize};
+
+use roster_admission::Unknown;
+use roster_engine::model::Labels;
 
 use super::{
     fields::Storage,
@@ -8,7 +11,6 @@ use super::{
     rows::NamespaceRow,
     table::{Lookup, Row, Table},
 };
-use crate::{admission::Unknown, model::Labels};
 
 /// Why nothing is known of pods.
 pub(super) const NO_PODS: &str = "no pods of the namespace were given";
@@ -118,4 +120,40 @@ pub trait IndexReader: Send + Sync {
 
     /// Asks the index.
     fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<Self::Storage>) -> T) -> T;
+}
+
+impl<I: IndexReader> IndexReader for &I {
+    type Storage = I::Storage;
+
+    const ROWS_AT_ONCE: usize = I::ROWS_AT_ONCE;
+
+    fn left(&self) -> usize {
+        (**self).left()
+    }
+
+    fn spend(&self, rows: usize) {
+        (**self).spend(rows);
+    }
+
+    fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<Self::Storage>) -> T) -> T {
+        (**self).read(ask)
+    }
+}
+
+impl<I: IndexReader> IndexReader for Arc<I> {
+    type Storage = I::Storage;
+
+    const ROWS_AT_ONCE: usize = I::ROWS_AT_ONCE;
+
+    fn left(&self) -> usize {
+        (**self).left()
+    }
+
+    fn spend(&self, rows: usize) {
+        (**self).spend(rows);
+    }
+
+    fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<Self::Storage>) -> T) -> T {
+        (**self).read(ask)
+    }
 }

@@ -5,7 +5,7 @@ use std::{
     fmt,
 };
 
-use crate::model::{HeapSize, ObjectKey, Text};
+use roster_engine::model::{HeapSize, ObjectKey, Text};
 
 /// Objects of which a controller that Roster does not know may make pods, by the namespace of the pods. Of each namespace
 /// the first is kept, and the number of the others.

@@ -1,10 +1,11 @@
 //! Services that a cluster of one address family refuses.
 
-use super::objects::Inventory;
-use crate::{
-    engine::reason::{Finding, Reason, Severity},
+use roster_engine::{
     model::{Service, ServiceType, defaults::Defaults},
+    reason::{Finding, Reason, Severity},
 };
+
+use super::objects::Inventory;
 
 impl Inventory {
     /// The Services that were never in a cluster, and ask for families that the cluster does not have. That is an error
@@ -41,10 +42,11 @@ fn finding(service: &Service, defaults: &Defaults<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::model::defaults::DefaultsMode;
     use serde_json::json;
 
     use super::*;
-    use crate::{inventory::AnyObject, model::defaults::DefaultsMode};
+    use crate::inventory::AnyObject;
 
     #[test]
     fn a_cluster_of_one_family_refuses_the_other() {

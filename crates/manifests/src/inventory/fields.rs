@@ -6,13 +6,12 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use super::table::Row;
-use crate::{
-    admission::{KnownService, PodNetwork},
-    model::{
-        AddressKey, ContainerPort, EndpointSlice, Endpoints, Labels, Node, Pod, PodPhase, Service, Text, parse_lenient,
-    },
+use roster_admission::{KnownService, PodNetwork};
+use roster_engine::model::{
+    AddressKey, ContainerPort, EndpointSlice, Endpoints, Labels, Node, Pod, PodPhase, Service, Text, parse_lenient,
 };
+
+use super::table::Row;
 
 /// The form in which an index holds objects: who fills the index decides how much of an object it holds.
 pub trait Storage {

@@ -1,6 +1,6 @@
 //! A bounded list of findings.
 
-use crate::engine::reason::{Finding, Severity};
+use roster_engine::reason::{Finding, Severity};
 
 /// A list of findings with a limit, against hostile input: those over the limit are only counted. Errors have a limit of
 /// their own, so that no number of warnings hides one.
@@ -128,8 +128,9 @@ impl Extend<Finding> for Findings {
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::{model::ObjectKey, reason::Reason};
+
     use super::*;
-    use crate::{engine::reason::Reason, model::ObjectKey};
 
     fn finding(code: Reason) -> Finding {
         Finding::new(code, ObjectKey::default(), String::new())

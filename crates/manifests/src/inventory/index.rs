@@ -5,6 +5,16 @@ use std::{
     ops::Range,
 };
 
+use roster_engine::{
+    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod, Service, Text},
+    phrase::counted,
+    plan::selected_pods,
+    reason::{Finding, Reason, Severity},
+    stale::{KnownTargets, PodNames},
+    state::State,
+    unknown_kinds::UnknownKinds,
+};
+
 use super::{
     findings::Findings,
     label_postings::LabelPostings,
@@ -12,17 +22,6 @@ use super::{
     table::{Row, Table},
     unknown_kinds::{UnknownByNamespace, assumed_nodes},
     workloads::{UnassumedWorkloads, UnreadIndex, UnreadMatch},
-};
-use crate::{
-    engine::{
-        phrase::counted,
-        plan::selected_pods,
-        reason::{Finding, Reason, Severity},
-        stale::{KnownTargets, PodNames},
-        state::State,
-        unknown_kinds::UnknownKinds,
-    },
-    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod, Service, Text},
 };
 
 /// All Services with what belongs to them, and the names that only Endpoints or slices have, sorted by namespace and name;

@@ -2,19 +2,22 @@
 
 use std::net::IpAddr;
 
+use roster_admission::{Knowledge, KnownService, ListedSlice, LivePods, OtherSlices, PodNetwork, Unknown};
+use roster_engine::model::{Labels, Resource};
+
 use super::{
     cluster_index::{IndexReader, NO_PODS},
     fields::{PodFields, ServiceFields},
     other_slices, selected_pods,
 };
-use crate::{
-    admission::{Knowledge, KnownService, ListedSlice, LivePods, OtherSlices, PodNetwork, Unknown},
-    model::{Labels, Resource},
-};
 
-impl<I: IndexReader> Knowledge for I {
+/// An index as the rules of admission ask it.
+#[derive(Clone, Copy, Debug)]
+pub struct Answers<I>(pub I);
+
+impl<I: IndexReader> Knowledge for Answers<I> {
     fn service(&self, namespace: &str, name: &str) -> Result<Option<KnownService>, Unknown> {
-        self.read(|index| {
+        self.0.read(|index| {
             let services = index.services.known()?;
             index.knows(services, namespace, "no Services of the namespace were given")?;
             Ok(services.get(namespace, name).map(ServiceFields::known))
@@ -22,11 +25,11 @@ impl<I: IndexReader> Knowledge for I {
     }
 
     fn live_pods(&self, namespace: &str, selector: &Labels, only_one: bool) -> Result<LivePods, Unknown> {
-        selected_pods::live_pods(self, namespace, selector, only_one)
+        selected_pods::live_pods(&self.0, namespace, selector, only_one)
     }
 
     fn pod_network(&self, namespace: &str, ip: IpAddr) -> Result<Option<PodNetwork>, Unknown> {
-        self.read(|index| {
+        self.0.read(|index| {
             let pods = index.pods.known()?;
             index.knows(pods, namespace, NO_PODS)?;
             let found = pods.lookup().network(namespace, ip);
@@ -42,7 +45,7 @@ impl<I: IndexReader> Knowledge for I {
     fn lacks_address(&self, namespace: &str, pod: &str, ip: IpAddr) -> Result<bool, Unknown> {
         /// A kubelet writes one address of each family. Of a pod with more, nothing is said.
         const MOST: usize = 8;
-        self.read(|index| {
+        self.0.read(|index| {
             let Some(pod) = index.pods.known()?.get(namespace, pod) else { return Ok(false) };
             let mut known = pod.addresses().take(MOST + 1).peekable();
             if pod.network() != PodNetwork::Pod || known.peek().is_none() {
@@ -58,15 +61,15 @@ impl<I: IndexReader> Knowledge for I {
     }
 
     fn is_zone(&self, zone: &str) -> Result<bool, Unknown> {
-        self.read(|index| Ok(index.nodes.known()?.lookup().has_zone(zone)))
+        self.0.read(|index| Ok(index.nodes.known()?.lookup().has_zone(zone)))
     }
 
     fn other_slices(&self, slice: &ListedSlice<'_>) -> Result<OtherSlices, Unknown> {
-        other_slices::other_slices(self, slice)
+        other_slices::other_slices(&self.0, slice)
     }
 
     fn comparable(&self, resource: Resource, namespace: &str) -> usize {
-        self.read(|index| match resource {
+        self.0.read(|index| match resource {
             Resource::Service => index.pods.known().map_or(0, |pods| pods.of_namespace(namespace).len()),
             Resource::EndpointSlice => index.slices.known().map_or(0, |slices| slices.of_namespace(namespace).len()),
             _ => 0,

@@ -2,8 +2,9 @@
 
 use std::{collections::HashSet, hash::Hash, sync::Arc};
 
+use roster_engine::model::{ContainerPort, EndpointAddress, HashSeed, Labels, OwnerReference, Text};
+
 use super::{objects::AnyObject, targets::Targets};
-use crate::model::{ContainerPort, EndpointAddress, HashSeed, Labels, OwnerReference, Text};
 
 /// Replaces equal parts of objects by one copy: pods of a workload have the same labels and ports, a node runs many of
 /// them, and Endpoints and slices refer to them. A cluster takes about half the memory.

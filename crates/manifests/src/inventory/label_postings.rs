@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::{HashSeed, Labels};
+use roster_engine::model::{HashSeed, Labels};
 
 /// An inverted index: for each label pair of a selector in a namespace, the pods that have it. A Service's candidates are the
 /// shortest list among the pairs of its selector, so that one label that all pods share costs nothing.

@@ -6,13 +6,12 @@ use std::{
     net::IpAddr,
 };
 
+use roster_admission::PodNetwork;
+use roster_engine::model::{HashSeed, Text};
+
 use super::{
     fields::{NodeFields, PodFields, SliceFields},
     table::Lookup,
-};
-use crate::{
-    admission::PodNetwork,
-    model::{HashSeed, Text},
 };
 
 /// By namespace and address, how many pods have it: pods of the host network share the address of their node.

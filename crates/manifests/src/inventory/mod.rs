@@ -48,6 +48,7 @@ pub use custom_resources::{CustomResources, CustomResourcesOfNamespace};
 pub use fields::{NodeFields, PodFields, ServiceFields, SliceFields, Storage};
 pub use findings::{Findings, FindingsRoom};
 pub use index::{Entry, Index};
+pub use index_answers::Answers;
 pub use intern::Interner;
 pub use lookups::{NodePlaces, PodAddresses, SliceEndpoints};
 pub use objects::{AnyObject, Inventory};

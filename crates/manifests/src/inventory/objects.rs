@@ -5,19 +5,20 @@ use std::{
     sync::Arc,
 };
 
+use roster_engine::{
+    model::{
+        EndpointSlice, Endpoints, HeapSize, Node, NodePool, ObjectKey, Pod, Resource, Service, Text,
+        defaults::{Assumptions, Defaults},
+    },
+    reason::{Finding, Reason},
+};
+
 use super::{
     assumed_counts::AssumedPodCounts,
     custom_resources::CustomResources,
     findings::Findings,
     targets::Targets,
     workloads::{Autoscaler, UnreadObjects, Workload},
-};
-use crate::{
-    engine::reason::{Finding, Reason},
-    model::{
-        EndpointSlice, Endpoints, HeapSize, Node, NodePool, ObjectKey, Pod, Resource, Service, Text,
-        defaults::{Assumptions, Defaults},
-    },
 };
 
 /// An object of any kind that Roster reads.

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
+use roster_admission::{ListedSlice, OtherSlices, Unknown};
+use roster_engine::model::{AddressKey, HashSeed, Text};
+
 use super::{
     cluster_index::IndexReader,
     fields::{SliceFields, endpoint_hash},
     table::Row,
-};
-use crate::{
-    admission::{ListedSlice, OtherSlices, Unknown},
-    model::{AddressKey, HashSeed, Text},
 };
 
 /// Most slices and port names that are compared for one question, which takes some milliseconds. A Service may have any

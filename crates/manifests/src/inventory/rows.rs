@@ -3,6 +3,8 @@
 
 use std::{net::IpAddr, sync::Arc};
 
+use roster_admission::{KnownService, PodNetwork};
+use roster_engine::model::{ContainerPort, EndpointSlice, Labels, Node, Pod, PodPhase, Service, Text, wire::nullable};
 use smallvec::SmallVec;
 
 use super::{
@@ -11,10 +13,6 @@ use super::{
         sorted_names,
     },
     table::Row,
-};
-use crate::{
-    admission::{KnownService, PodNetwork},
-    model::{ContainerPort, EndpointSlice, Labels, Node, Pod, PodPhase, Service, Text, wire::nullable},
 };
 
 /// Small rows, owned by the index.
@@ -246,10 +244,10 @@ impl Row for NamespaceRow {
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::model::names;
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::model::names;
 
     fn read<T: serde::de::DeserializeOwned>(text: &Value) -> T {
         serde_json::from_value(text.clone()).unwrap()

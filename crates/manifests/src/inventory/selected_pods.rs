@@ -2,14 +2,13 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use roster_admission::{LivePods, Unknown};
+use roster_engine::model::{ContainerPort, HashSeed, Labels, PodPhase, Text};
+
 use super::{
     cluster_index::{IndexReader, NO_PODS},
     fields::{PodCandidates, PodFields},
     table::Row,
-};
-use crate::{
-    admission::{LivePods, Unknown},
-    model::{ContainerPort, HashSeed, Labels, PodPhase, Text},
 };
 
 /// A selector with so many pairs is compared with as many pods at once as an empty one.

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use roster_engine::{
+    explain::{Cause, Explanation},
+    model::{Service, Text},
+    reason::{Finding, Reason, Severity},
+};
+
 use super::{
     index::{Entry, Index},
     workloads::UnassumedWorkloads,
-};
-use crate::{
-    engine::{
-        explain::{Cause, Explanation},
-        reason::{Finding, Reason, Severity},
-    },
-    model::{Service, Text},
 };
 
 /// Codes that say why the selector of a Service matches no pod, from the manifests of the workloads.
@@ -132,17 +131,15 @@ fn cause(finding: &Finding) -> Cause {
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::{
+        explain::{Focus, explain_only},
+        model::{ObjectKey, Resource, defaults::Defaults},
+        state::Options,
+    };
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{
-        engine::{
-            explain::{Focus, explain_only},
-            state::Options,
-        },
-        inventory::{AnyObject, Inventory, workloads},
-        model::{ObjectKey, Resource, defaults::Defaults},
-    };
+    use crate::inventory::{AnyObject, Inventory, workloads};
 
     fn service(namespace: &str, selector: &Value) -> AnyObject {
         let object = json!({ "metadata": { "name": "web", "namespace": namespace },

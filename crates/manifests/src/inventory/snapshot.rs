@@ -9,6 +9,9 @@ use std::{
     },
 };
 
+use roster_admission::{KnownService, PodNetwork, Unknown};
+use roster_engine::model::{ContainerPort, EndpointSlice, Labels, Node, Pod, PodPhase, Service, Text};
+
 use super::{
     cluster_index::{ClusterIndex, IndexReader, Slot},
     fields::{
@@ -19,10 +22,6 @@ use super::{
     lookups::PodAddresses,
     objects::Inventory,
     table::{Lookup, Row, Table},
-};
-use crate::{
-    admission::{KnownService, PodNetwork, Unknown},
-    model::{ContainerPort, EndpointSlice, Labels, Node, Pod, PodPhase, Service, Text},
 };
 
 /// Most rows that are compared for the questions about all objects of an input, which takes less than a second. A selector

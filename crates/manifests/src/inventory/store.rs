@@ -2,16 +2,15 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard, atomic::AtomicUsize};
 
+use roster_admission::Unknown;
+use roster_engine::model::{EndpointSlice, Labels, Node, Pod, Service};
+
 use super::{
     cluster_index::{ClusterIndex, IndexReader, Slot},
     lookups::{NodePlaces, PodAddresses, SliceEndpoints},
     rows::{NamespaceRow, NodeRow, PodRow, ServiceRow, SliceRow, SmallRows},
     sink::{Loss, Sink},
     table::{Lookup, Row, Table},
-};
-use crate::{
-    admission::Unknown,
-    model::{EndpointSlice, Labels, Node, Pod, Service},
 };
 
 pub(super) const NOT_SYNCED: Unknown = Unknown("the copy of the cluster is not complete yet");

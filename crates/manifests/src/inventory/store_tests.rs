@@ -1,14 +1,12 @@
 //! A server's copy of a cluster: what it answers before, between and after the lists of a watch.
 
+use roster_admission::{Knowledge, KnownClusterIp, ListedSlice, OtherSlices, PodNetwork, Unknown};
+use roster_engine::model::{EndpointSlice, Labels, Node, Pod, PodPhase, Service};
 use serde_json::json;
 
 use super::{
-    IndexReader, NamespaceRow, Store,
+    Answers, IndexReader, NamespaceRow, Store,
     store::{NOT_SYNCED, STALE},
-};
-use crate::{
-    admission::{Knowledge, KnownClusterIp, ListedSlice, OtherSlices, PodNetwork, Unknown},
-    model::{EndpointSlice, Labels, Node, Pod, PodPhase, Service},
 };
 
 fn pod(namespace: &str, name: &str, ip: &str) -> Pod {
@@ -36,7 +34,7 @@ fn slice(name: &str, addresses: &[&str]) -> EndpointSlice {
 /// Whether a pod of the namespace has the address.
 #[expect(clippy::unwrap_in_result, reason = "the addresses are constants")]
 fn knows(store: &Store, namespace: &str, ip: &str) -> Result<bool, Unknown> {
-    store.pod_network(namespace, ip.parse().unwrap()).map(|network| network.is_some())
+    Answers(&store).pod_network(namespace, ip.parse().unwrap()).map(|network| network.is_some())
 }
 
 type Change = fn(&Store);
@@ -54,11 +52,11 @@ const RESOURCES: [(&str, Change, Change); 5] = [
 fn unknown(store: &Store) -> [(&'static str, Option<Unknown>); 5] {
     let slice = ListedSlice { namespace: "shop", service: "web", name: "a", ports: &[], addresses: &["10.0.0.1"] };
     [
-        ("services", store.service("shop", "web").err()),
-        ("pods", store.live_pods("shop", &Labels::default(), false).err()),
-        ("pods", store.pod_network("shop", [10, 0, 0, 1].into()).err()),
-        ("nodes", store.is_zone("a").err()),
-        ("endpointslices", store.other_slices(&slice).err()),
+        ("services", Answers(&store).service("shop", "web").err()),
+        ("pods", Answers(&store).live_pods("shop", &Labels::default(), false).err()),
+        ("pods", Answers(&store).pod_network("shop", [10, 0, 0, 1].into()).err()),
+        ("nodes", Answers(&store).is_zone("a").err()),
+        ("endpointslices", Answers(&store).other_slices(&slice).err()),
     ]
 }
 
@@ -92,7 +90,7 @@ fn addresses_belong_to_pods_of_their_namespace_until_the_last_one_goes() {
     assert_eq!(knows(&store, "shop", "10.0.0.2"), Ok(false));
     let selected = |app: &str| {
         let selector: Labels = serde_json::from_value(json!({ "app": app })).unwrap();
-        store.live_pods("shop", &selector, false).map(|pods| pods.count)
+        Answers(&store).live_pods("shop", &selector, false).map(|pods| pods.count)
     };
     assert_eq!((selected("c"), selected("a")), (Ok(1), Ok(0)));
 }
@@ -102,13 +100,15 @@ fn zones_and_slices_follow_their_objects() {
     let store = Store::new();
     store.fill(vec![node("n1", "a"), node("n2", "a")]);
     store.delete(node("n1", ""));
-    assert_eq!(store.is_zone("a"), Ok(true));
+    assert_eq!(Answers(&store).is_zone("a"), Ok(true));
     store.apply(node("n2", "b"));
-    assert_eq!((store.is_zone("a"), store.is_zone("b")), (Ok(false), Ok(true)));
+    assert_eq!((Answers(&store).is_zone("a"), Answers(&store).is_zone("b")), (Ok(false), Ok(true)));
 
     let other = |name: &str, address: &str| {
         let slice = ListedSlice { namespace: "shop", service: "web", name, ports: &[], addresses: &[address] };
-        store.other_slices(&slice).map(|others| others.names.into_iter().flatten().next().map(|name| name.to_string()))
+        Answers(&store)
+            .other_slices(&slice)
+            .map(|others| others.names.into_iter().flatten().next().map(|name| name.to_string()))
     };
     store.fill(vec![slice("one", &["10.0.0.1"]), slice("two", &["10.0.0.1", "10.0.0.2"])]);
     assert_eq!(other("one", "10.0.0.1"), Ok(Some("two".to_owned())));
@@ -150,7 +150,7 @@ fn stored_objects_are_small() {
     for change in [|store: &Store, o| store.fill::<Service>(vec![o]), Store::apply::<Service>] {
         change(&store, object());
         assert!(format!("{store:?}").len() < 2_000);
-        let service = store.service("shop", "a").unwrap();
+        let service = Answers(&store).service("shop", "a").unwrap();
         assert!(service.is_some_and(|s| s.cluster_ip == KnownClusterIp::Headless));
     }
 }
@@ -213,11 +213,11 @@ fn pods_are_counted_in_steps() {
     let mut pods = [many("a", 3), many("shop", 5000), many("z", 3)].concat();
     pods.push(Pod { phase: PodPhase::Failed, ..pod("shop", "ended", "") });
     store.fill(pods);
-    let found = store.live_pods("shop", &Labels::default(), false).unwrap();
+    let found = Answers(&store).live_pods("shop", &Labels::default(), false).unwrap();
     let counted: usize = found.ports.iter().map(|(_, count)| count).sum();
     assert_eq!((found.count, counted), (5000, 5000));
-    assert_eq!(store.live_pods("shop", &Labels::default(), true).unwrap().count, 1);
-    assert_eq!(store.live_pods("none", &Labels::default(), false).unwrap().count, 0);
+    assert_eq!(Answers(&store).live_pods("shop", &Labels::default(), true).unwrap().count, 1);
+    assert_eq!(Answers(&store).live_pods("none", &Labels::default(), false).unwrap().count, 0);
 }
 
 /// The more pairs a selector has, the fewer pods are compared with it at once.
@@ -234,7 +234,7 @@ fn pods_are_counted_whatever_the_number_of_pairs() {
     };
     store.fill((0..100).map(labelled).collect::<Vec<_>>());
     for (pairs, want) in [(0, 100), (10, 100), (11, 50), (1000, 50), (1001, 0)] {
-        let found = store.live_pods("shop", &labels(pairs), false).unwrap();
+        let found = Answers(&store).live_pods("shop", &labels(pairs), false).unwrap();
         assert_eq!((found.count, found.is_cut), (want, false), "{pairs}");
     }
 }
@@ -249,7 +249,7 @@ fn the_address_of_a_pod_that_is_also_one_of_a_node_says_so() {
         serde_json::from_value(text).unwrap()
     };
     store.fill(vec![pod("shop", "a", "10.0.0.1"), pod("shop", "b", "10.0.0.2")]);
-    let network = |ip: [u8; 4]| store.pod_network("shop", ip.into());
+    let network = |ip: [u8; 4]| Answers(&store).pod_network("shop", ip.into());
     assert_eq!(network([10, 0, 0, 1]), Ok(Some(PodNetwork::Pod)));
     store.fill(vec![node("::ffff:10.0.0.1")]);
     assert_eq!(network([10, 0, 0, 1]), Ok(Some(PodNetwork::Node)));
@@ -275,7 +275,7 @@ fn a_pod_lacks_an_address_only_if_its_own_are_known() {
         ("new", [10, 0, 0, 2], false),
         ("none", [10, 0, 0, 2], false),
     ] {
-        assert_eq!(store.lacks_address("shop", name, ip.into()), Ok(want), "{name} {ip:?}");
+        assert_eq!(Answers(&store).lacks_address("shop", name, ip.into()), Ok(want), "{name} {ip:?}");
     }
 }
 
@@ -299,7 +299,7 @@ fn other_slices_are_compared_until_the_budget_ends() {
         ports.sort_unstable();
         let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
         let slice = ListedSlice { namespace: "shop", service: "web", name: "x", ports: &ports, addresses: &addresses };
-        store.other_slices(&slice).unwrap()
+        Answers(&store).other_slices(&slice).unwrap()
     };
     let (addresses, many, few) = (names('h', 1000), names('p', 20_000), names('q', 1));
     let wide = |count: usize| (0..count).map(|i| stored(&format!("s{i:02}"), &addresses, &many)).collect::<Vec<_>>();

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::model::{HashSeed, ObjectRef};
+use roster_engine::model::{HashSeed, ObjectRef};
 
 /// The references to all pods, shared by all threads: pods, Endpoints and slices are read one kind after the other.
 ///

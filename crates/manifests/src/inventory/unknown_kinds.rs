@@ -6,16 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::objects::Inventory;
-use crate::{
-    engine::{
-        phrase::absent,
-        reason::{Finding, Reason},
-        state::State,
-        unknown_kinds::UnknownKinds,
-    },
+use roster_engine::{
     model::{EndpointSlice, HashSeed, Labels, Node, ObjectKey, Pod, Text, names},
+    phrase::absent,
+    reason::{Finding, Reason},
+    state::State,
+    unknown_kinds::UnknownKinds,
 };
+
+use super::objects::Inventory;
 
 /// The kinds of which an inventory has no object, by namespace. What is assumed was not in the input.
 #[derive(Debug)]
@@ -195,16 +194,14 @@ pub(super) fn assumed_nodes(inventory: &Inventory) -> Vec<Node> {
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::{
+        compare::Tally,
+        state::{Controller, Options},
+    };
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{
-        engine::{
-            compare::Tally,
-            state::{Controller, Options},
-        },
-        inventory::{AnyObject, whole},
-    };
+    use crate::inventory::{AnyObject, whole};
 
     fn meta(namespace: &str, name: &str) -> Value {
         json!({ "namespace": namespace, "name": name, "uid": "u", "labels": { "app": "web" } })

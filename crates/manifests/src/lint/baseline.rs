@@ -114,8 +114,9 @@ fn key(finding: &FindingKey<'_>) -> BaselineKey {
 
 #[cfg(test)]
 mod tests {
+    use roster_engine::model::ObjectKey;
+
     use super::*;
-    use crate::model::ObjectKey;
 
     #[test]
     fn what_was_there_is_taken_out_once_for_each_time() {

@@ -1,11 +1,10 @@
 //! What is wrong with a file of waivers or a baseline.
 
-use serde::de::DeserializeOwned;
-
-use crate::model::{
+use roster_engine::model::{
     installed::POLICY_GROUP,
     json::message::{message, shortened},
 };
+use serde::de::DeserializeOwned;
 
 /// The version of both kinds of files.
 const VERSION: &str = "v1alpha1";

@@ -1,6 +1,6 @@
 //! What identifies a finding from one run to the next.
 
-use crate::model::ObjectKey;
+use roster_engine::model::ObjectKey;
 
 /// What waivers and baselines compare: the file, the object, the code and the field, and not the line or the message.
 #[derive(Clone, Copy, Debug)]

@@ -12,8 +12,6 @@ mod kustomize;
 mod scopes;
 mod skip;
 mod template_text;
-#[path = "../../../validation/src/lib.rs"]
-pub mod validation;
 mod waiver;
 
 pub use baseline::{Baseline, BaselineEntry};

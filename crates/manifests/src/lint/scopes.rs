@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use roster_engine::model::{HashSeed, ObjectKey};
+
 use super::finding_key::plain;
-use crate::model::{HashSeed, ObjectKey};
 
 /// The number of the group of each file, from 0.
 ///

@@ -2,16 +2,14 @@
 
 use std::{fmt, ops::Range};
 
+use roster_engine::model::{installed::POLICY_GROUP, json::raw::JsonMembers};
 use serde::{
     Deserializer, Serialize,
     de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
-use crate::model::{
-    installed::POLICY_GROUP,
-    json::{ignored_scalars::ignore_scalars, raw::JsonMembers},
-};
+use crate::decode::ignored_scalars::ignore_scalars;
 
 /// Why a file or a document is not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

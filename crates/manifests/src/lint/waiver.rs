@@ -5,14 +5,7 @@ use std::{
     collections::{BTreeSet, HashMap},
 };
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
-use super::{
-    file_fault::{self, LintFileFault},
-    finding_key::{FindingKey, plain},
-};
-use crate::model::{
+use roster_engine::model::{
     HashSeed, Labels, ObjectKey,
     defaults::DEFAULT_NAMESPACE,
     json::{
@@ -20,6 +13,13 @@ use crate::model::{
         raw::JsonMembers,
     },
     wildcard,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{
+    file_fault::{self, LintFileFault},
+    finding_key::{FindingKey, plain},
 };
 
 /// The annotation of an object with its waivers: `code=reason; code=reason`.

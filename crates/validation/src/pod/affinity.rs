@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::lint::validation::{
+use crate::{
     faults::Faults,
     field::{Field, Presence, Rule},
     labels::{check_expression, check_selector, check_value},
@@ -105,11 +105,7 @@ pub(super) fn check_label_keys(of: &Field<'_, '_>, faults: &mut Faults<'_>) {
 
 /// Checks the keys of the terms of a Pod with these labels: an API server adds an expression for each label that the Pod
 /// has, so that the selector may not have it already.
-pub(in crate::lint::validation) fn check_own_labels(
-    spec: &Field<'_, '_>,
-    labels: &Field<'_, '_>,
-    faults: &mut Faults<'_>,
-) {
+pub(crate) fn check_own_labels(spec: &Field<'_, '_>, labels: &Field<'_, '_>, faults: &mut Faults<'_>) {
     for constraint in spec.key("topologySpreadConstraints").items() {
         check_own_keys(&constraint, labels, faults);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::paths::is_descending;
-use crate::lint::validation::{
+use crate::{
     faults::{Faults, quoted},
     field::Field,
 };
@@ -15,7 +15,7 @@ const SECCOMP_OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 /// Checks the annotations of a pod with this spec.
-pub(in crate::lint::validation) fn check(annotations: &Field<'_, '_>, spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
+pub(crate) fn check(annotations: &Field<'_, '_>, spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
     let cost = annotations.key(DELETION_COST);
     if cost.as_text().is_some_and(|text| !is_cost(text)) {
         cost.refuse(format!("{} is not a 32-bit integer", quoted(cost.text())), faults);

@@ -2,15 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use roster_engine::{model::HashSeed, reason::Reason};
+
 use super::place::PodPlace;
 use crate::{
-    engine::reason::Reason,
-    lint::validation::{
-        faults::{Faults, quoted},
-        field::{Field, PROTOCOLS, Presence},
-        values::{is_port, not_port_name},
-    },
-    model::HashSeed,
+    faults::{Faults, quoted},
+    field::{Field, PROTOCOLS, Presence},
+    values::{is_port, not_port_name},
 };
 
 /// Checks the ports of one container.

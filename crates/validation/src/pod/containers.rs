@@ -6,7 +6,7 @@ use super::{
     container_ports, container_ports::HostPorts, environment, mounts, place::PodPlace, probes, resize_policy,
     resources, restart_rules, security, volumes::Volumes,
 };
-use crate::lint::validation::{
+use crate::{
     faults::{Faults, quoted},
     field::{Field, FieldRules, Presence, Rule, check_fields},
 };

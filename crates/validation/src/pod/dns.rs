@@ -1,11 +1,12 @@
 //! The DNS settings of a pod.
 
-use crate::lint::validation::{
+use roster_engine::model::dns;
+
+use crate::{
     addresses::check_ip,
     faults::{Faults, quoted},
     field::Field,
 };
-use crate::model::dns;
 
 const MOST_SERVERS: usize = 3;
 const MOST_SEARCHES: usize = 32;

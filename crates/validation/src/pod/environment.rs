@@ -5,7 +5,7 @@ use super::{
     paths::check_backsteps,
     volumes::Volumes,
 };
-use crate::lint::validation::{
+use crate::{
     faults::{Faults, quoted},
     field::{Field, Presence, Rule},
 };

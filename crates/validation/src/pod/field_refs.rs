@@ -1,6 +1,6 @@
 //! Fields of a pod and resources of its containers, as variables and files refer to them.
 
-use crate::lint::validation::{
+use crate::{
     faults::{Faults, quoted},
     field::Field,
     values::not_qualified,

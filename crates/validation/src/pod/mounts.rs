@@ -6,7 +6,7 @@ use super::{
     paths::{check_backsteps, check_descending},
     volumes::Volumes,
 };
-use crate::lint::validation::{
+use crate::{
     faults::{Faults, quoted},
     field::{Field, FieldRules, Presence, Rule, check_fields},
 };

@@ -1,6 +1,6 @@
 //! The operating system of a pod, and the settings of the other one.
 
-use crate::lint::validation::{
+use crate::{
     faults::Faults,
     field::{Field, Presence, Rule},
 };

@@ -1,6 +1,6 @@
 //! Paths in volumes.
 
-use crate::lint::validation::{faults::Faults, field::Field};
+use crate::{faults::Faults, field::Field};
 
 /// Checks a path to a file of a volume, where names that begin with `..` belong to the kubelet.
 pub(super) fn check_file(path: &Field<'_, '_>, faults: &mut Faults<'_>) {

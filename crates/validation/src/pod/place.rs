@@ -2,7 +2,7 @@
 
 /// Where a spec stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::lint::validation) enum PodPlace {
+pub(crate) enum PodPlace {
     /// In a Pod. An API server fills in host ports, and checks a little more.
     Pod,
     /// In the template of a workload.

@@ -1,13 +1,12 @@
 //! Probes and lifecycle handlers of a container.
 
+use roster_engine::reason::Reason;
+
 use super::place::PodPlace;
 use crate::{
-    engine::reason::Reason,
-    lint::validation::{
-        faults::{Faults, quoted},
-        field::{Field, FieldRules, NOT_NEGATIVE, Presence, Rule, check_fields},
-        values::{is_port, not_port_name},
-    },
+    faults::{Faults, quoted},
+    field::{Field, FieldRules, NOT_NEGATIVE, Presence, Rule, check_fields},
+    values::{is_port, not_port_name},
 };
 
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];

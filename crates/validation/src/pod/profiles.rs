@@ -1,7 +1,7 @@
 //! The seccomp and `AppArmor` profiles of pods and containers.
 
 use super::paths::check_descending;
-use crate::lint::validation::{
+use crate::{
     faults::Faults,
     field::{Field, Presence, Rule},
 };

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use roster_engine::model::dns;
+
 use super::{
     paths::check_file,
     volume_files::{check_downward, check_items},
 };
 use crate::{
-    lint::validation::{
-        faults::{Faults, quoted},
-        field::{Field, Presence, Rule},
-        labels,
-    },
-    model::dns,
+    faults::{Faults, quoted},
+    field::{Field, Presence, Rule},
+    labels,
 };
 
 /// Where the files of a projected volume come from.

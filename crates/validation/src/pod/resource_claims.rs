@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::lint::validation::{
+use crate::{
     faults::{Faults, quoted},
     field::{Field, FieldRules, Presence, Rule, check_fields},
 };

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use roster_engine::model::wide_nano_value;
+
 use super::resource_claims::check_uses;
 use crate::{
-    lint::validation::{
-        faults::{Faults, quoted},
-        field::Field,
-        values::not_qualified,
-    },
-    model::wide_nano_value,
+    faults::{Faults, quoted},
+    field::Field,
+    values::not_qualified,
 };
 
 const ONE: i128 = 1_000_000_000;
@@ -110,7 +109,7 @@ fn check_amounts(resources: &Field<'_, '_>, faults: &mut Faults<'_>) {
 }
 
 /// Checks the name of a resource of containers, which `field` has or is.
-pub(in crate::lint::validation) fn check_name(name: &str, field: &Field<'_, '_>, faults: &mut Faults<'_>) {
+pub(crate) fn check_name(name: &str, field: &Field<'_, '_>, faults: &mut Faults<'_>) {
     let of_kubernetes = ["cpu", "memory", "ephemeral-storage"].contains(&name) || is_huge_pages(name);
     if let Some(why) = not_qualified(name) {
         field.refuse(format!("{} is not the name of a resource: {why}", quoted(name)), faults);

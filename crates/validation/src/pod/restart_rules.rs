@@ -1,6 +1,6 @@
 //! What a container does when it has ended with some exit code.
 
-use crate::lint::validation::{
+use crate::{
     faults::Faults,
     field::{Field, Presence, Rule},
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::affinity::check_label_keys;
-use crate::lint::validation::{
+use crate::{
     faults::{Faults, quoted},
     field::{Field, FieldRules, Presence, Rule, check_fields},
     values::not_label_value,

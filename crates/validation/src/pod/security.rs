@@ -1,7 +1,7 @@
 //! The security settings of pods and containers.
 
 use super::{profiles, sysctls, windows};
-use crate::lint::validation::{
+use crate::{
     faults::Faults,
     field::{Field, FieldRules, Presence, Rule, check_fields},
 };

@@ -4,7 +4,7 @@ use super::{
     field_refs::{check_pod_field, check_resource},
     paths::check_file,
 };
-use crate::lint::validation::{
+use crate::{
     faults::Faults,
     field::{Field, Presence, Rule},
 };

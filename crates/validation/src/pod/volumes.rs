@@ -2,18 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use roster_engine::model::dns;
+
 use super::{
     paths::{check_backsteps, check_descending},
     projected,
     volume_files::{MODE, check_downward, check_items},
 };
 use crate::{
-    lint::validation::{
-        faults::{Faults, quoted},
-        field::{Field, FieldRules, Presence, Rule, check_fields},
-        labels, volume_claim,
-    },
-    model::dns,
+    faults::{Faults, quoted},
+    field::{Field, FieldRules, Presence, Rule, check_fields},
+    labels, volume_claim,
 };
 
 /// The volumes of a pod: names and sources.

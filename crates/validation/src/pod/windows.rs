@@ -1,6 +1,6 @@
 //! The Windows settings of pods and containers.
 
-use crate::lint::validation::{
+use crate::{
     faults::{Faults, quoted},
     field::{Field, Presence, Rule},
 };
@@ -70,5 +70,5 @@ fn is_net_bios(domain: &str) -> bool {
 }
 
 fn is_dns(domain: &str) -> bool {
-    domain.split('.').all(|label| crate::model::dns::is_label(label.to_ascii_lowercase().as_bytes()))
+    domain.split('.').all(|label| roster_engine::model::dns::is_label(label.to_ascii_lowercase().as_bytes()))
 }

@@ -2,10 +2,9 @@
 
 use std::io::{self, Write};
 
-use crate::{
-    cli::{printable::printable, review::file_finding::FileFinding},
-    engine::reason::Severity,
-};
+use roster_engine::reason::Severity;
+
+use crate::cli::{printable::printable, review::file_finding::FileFinding};
 
 /// Prints one command for each finding.
 pub(super) fn print<'a>(findings: impl Iterator<Item = &'a FileFinding<'a>>, out: &mut impl Write) -> io::Result<()> {

@@ -5,12 +5,11 @@ use std::{
     io::{self, Write},
 };
 
-use crate::{
-    cli::{
-        review::{file_finding::FileFinding, reviewed_input::ReviewedInput, reviewed_object::ReviewedObject},
-        xml_text::escaped,
-    },
-    engine::reason::Severity,
+use roster_engine::reason::Severity;
+
+use crate::cli::{
+    review::{file_finding::FileFinding, reviewed_input::ReviewedInput, reviewed_object::ReviewedObject},
+    xml_text::escaped,
 };
 
 /// Prints the report. A case fails if its document has a finding of severity `least` or more; other findings are output.

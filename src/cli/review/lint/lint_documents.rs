@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use roster_engine::{phrase::counted, reason::Severity};
+use roster_manifests::lint::Skip;
 use serde::Serialize;
 
 use super::suppressions::SuppressedFinding;
-use crate::{
-    cli::{manifest_texts::SkippedFile, printable::printable, review::file_finding::FileFinding},
-    engine::{phrase::counted, reason::Severity},
-    lint::Skip,
-};
+use crate::cli::{manifest_texts::SkippedFile, printable::printable, review::file_finding::FileFinding};
 
 /// The findings, as a document.
 #[derive(Serialize)]

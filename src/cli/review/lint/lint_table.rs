@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use roster_engine::phrase::counted;
+
 use super::{lint_documents::LintSummary, suppressions::SuppressedFinding};
 use crate::cli::{
     manifest_texts::SkippedFile,
@@ -10,7 +12,6 @@ use crate::cli::{
     style::{BOLD, GREEN},
     table::{Cell, Table},
 };
-use crate::engine::phrase::counted;
 
 /// Prints the findings, what to do about them, and the counts. `hidden` findings are not among them.
 pub(super) fn print<'a>(

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use roster_admission::Rule;
+use roster_engine::reason::{Reason, Severity};
+use roster_validation as validation;
+use roster_validation::Validation;
+
 use super::repeated_claims;
-use crate::{
-    admission::Rule,
-    cli::review::{
-        file_finding::{FileFinding, FileObject, FindingCode, FindingEffect},
-        finding_room::FindingRoom,
-        reviewed_input::ReviewedInput,
-        reviewed_object::ReviewedObject,
-    },
-    engine::reason::{Reason, Severity},
-    lint::validation::{self, Validation},
+use crate::cli::review::{
+    file_finding::{FileFinding, FileObject, FindingCode, FindingEffect},
+    finding_room::FindingRoom,
+    reviewed_input::ReviewedInput,
+    reviewed_object::ReviewedObject,
 };
 
 /// Adds the findings of the validation to every object.

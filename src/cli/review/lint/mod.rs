@@ -11,6 +11,11 @@ mod suppressions;
 use std::{collections::BTreeSet, io::Write};
 
 use clap::{Args, ValueEnum};
+use roster_engine::{
+    model::{ObjectKey, installed::POLICY_KIND},
+    phrase::{clip, counted},
+    reason::{Reason, Severity},
+};
 
 use super::{
     file_finding::{FileFinding, FindingCode},
@@ -20,18 +25,11 @@ use super::{
     sarif,
     source_args::SourceArgs,
 };
-use crate::{
-    cli::{
-        manifest_texts::{ManifestTexts, SkippedFile},
-        messages,
-        outcome::Outcome,
-        output::{Output, OutputFormat},
-    },
-    engine::{
-        phrase::{clip, counted},
-        reason::{Reason, Severity},
-    },
-    model::{ObjectKey, installed::POLICY_KIND},
+use crate::cli::{
+    manifest_texts::{ManifestTexts, SkippedFile},
+    messages,
+    outcome::Outcome,
+    output::{Output, OutputFormat},
 };
 use lint_documents::{DocumentCounts, LintDocument, LintSummary};
 use suppressions::{SuppressedFinding, SuppressionArgs, write_baseline};

@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{
-    cli::review::{
-        file_finding::{FileFinding, FileObject},
-        finding_room::FindingRoom,
-        reviewed_object::{ClusterNumber, ReviewedObject},
-    },
-    engine::{
-        phrase::counted,
-        reason::{Finding, Reason},
-    },
-    lint::validation::{self, Claim},
+use roster_engine::{
     model::HashSeed,
+    phrase::counted,
+    reason::{Finding, Reason},
+};
+use roster_validation as validation;
+use roster_validation::Claim;
+
+use crate::cli::review::{
+    file_finding::{FileFinding, FileObject},
+    finding_room::FindingRoom,
+    reviewed_object::{ClusterNumber, ReviewedObject},
 };
 
 /// Most claims of a Service that are reported one by one.

@@ -7,28 +7,25 @@ use std::{
 
 use anyhow::{Context, ensure};
 use clap::Args;
+use roster_admission::Rule;
+use roster_engine::{
+    model::json::pointer::Pointer,
+    phrase::counted,
+    reason::{Finding, Reason, Severity},
+};
+use roster_manifests::lint::{
+    AnnotationWaivers, Baseline, FindingKey, IGNORE_ANNOTATION, LintFileFault, WaiverFault, Waivers, annotation_waivers,
+};
 use serde::Serialize;
 
-use crate::{
-    admission::Rule,
-    cli::{
-        exact_json::to_yaml,
-        input_texts::InputTexts,
-        messages,
-        review::{
-            file_finding::FileFinding, reviewed_input::ReviewedInput, reviewed_object::ReviewedObject,
-            suppression::Suppression,
-        },
+use crate::cli::{
+    exact_json::to_yaml,
+    input_texts::InputTexts,
+    messages,
+    review::{
+        file_finding::FileFinding, reviewed_input::ReviewedInput, reviewed_object::ReviewedObject,
+        suppression::Suppression,
     },
-    engine::{
-        phrase::counted,
-        reason::{Finding, Reason, Severity},
-    },
-    lint::{
-        AnnotationWaivers, Baseline, FindingKey, IGNORE_ANNOTATION, LintFileFault, WaiverFault, Waivers,
-        annotation_waivers,
-    },
-    model::json::pointer::Pointer,
 };
 
 /// Arguments for findings that are accepted.

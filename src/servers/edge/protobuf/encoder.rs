@@ -4,6 +4,7 @@
 
 use std::{borrow::Cow, fmt, ops::Range};
 
+use roster_engine::model::Time;
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor},
@@ -13,7 +14,6 @@ use super::{
     message::{FieldPresence, FieldType, Message, MessageField},
     wire::{wrap, write_bytes, write_length, write_number},
 };
-use crate::model::Time;
 
 /// The seconds of Go's zero time, which is written as an empty message: `0001-01-01T00:00:00Z`.
 const ZERO_TIME: i64 = -62_135_596_800;

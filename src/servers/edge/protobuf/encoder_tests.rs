@@ -5,6 +5,7 @@ use std::io::Read;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::read::GzDecoder;
 use proptest::prelude::*;
+use roster_engine::model::Resource;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
@@ -14,7 +15,7 @@ use super::{
     message::{FieldType, Message, fields, many, map, message, optional},
     messages::{CORE_NAMESPACE, CORE_NODE, CORE_SERVICE, DISCOVERY_ENDPOINT_SLICE, META_STATUS},
 };
-use crate::{model::Resource, servers::edge::cached_resources::CACHED};
+use crate::servers::edge::cached_resources::CACHED;
 
 /// Random objects, as JSON and as protobuf, which `cargo xtask protobuf` recorded from Go.
 const RECORDED: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/protobuf/random.jsonl.gz"));

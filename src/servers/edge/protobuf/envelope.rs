@@ -1,5 +1,7 @@
 //! What Kubernetes puts around a message: an envelope that names its kind, and the frames of a watch.
 
+use roster_engine::model::Resource;
+
 use super::{
     encoder::{UnencodableObject, write_message},
     message::Message,
@@ -8,7 +10,6 @@ use super::{
     },
     wire::{varint_size, wrap, write_bytes, write_length},
 };
-use crate::model::Resource;
 
 /// What an envelope begins with.
 const MAGIC: &[u8; 4] = b"k8s\0";

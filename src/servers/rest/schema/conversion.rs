@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use roster_admission::convert::ConversionTarget;
 use serde_json::{Value, json};
 use utoipa::{
     PartialSchema, ToSchema,
@@ -12,7 +13,6 @@ use utoipa::{
 };
 
 use super::{answer::ObjectKeySchema, object::KubernetesObject};
-use crate::convert::ConversionTarget;
 
 /// The target of a conversion.
 pub(crate) struct TargetName;

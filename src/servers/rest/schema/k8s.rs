@@ -9,6 +9,7 @@ use std::{
     sync::LazyLock,
 };
 
+use roster_engine::model::json::raw::{JsonMembers, JsonNode};
 use serde_json::{Value, value::to_raw_value};
 use utoipa::{
     PartialSchema, ToSchema,
@@ -17,8 +18,6 @@ use utoipa::{
         schema::{Schema, SchemaType},
     },
 };
-
-use crate::model::json::raw::{JsonMembers, JsonNode};
 
 /// The definitions of the file, by their names in Kubernetes' own document.
 static DEFINITIONS: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {

@@ -217,7 +217,7 @@ pub(crate) struct RuleFindingSchema {
     refused: bool,
     /// The change that corrects the object: a JSON Patch.
     #[schema(required = false)]
-    mend: Vec<PatchOperation>,
+    patch: Vec<PatchOperation>,
 }
 
 /// Findings of a rule that are counted.

@@ -6,12 +6,10 @@ use kube::{
     Client,
     api::{Patch, PatchParams},
 };
+use roster_engine::model::{Resource, installed::CERTS_MANAGER};
 use serde_json::{Value, json};
 
-use crate::{
-    kube_api::api,
-    model::{Resource, installed::CERTS_MANAGER},
-};
+use crate::kube_api::api;
 
 /// The names of the objects by which API servers call the webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
+use roster_engine::model::Resource;
 use rustls::pki_types::CertificateDer;
 use tokio::{
     sync::watch,
@@ -24,7 +25,6 @@ use super::{
 };
 use crate::{
     kube_api::{LEASE_DURATION, LeaseHolder},
-    model::Resource,
     runtime::{
         certificates::{IssueError, Material, SelfSignedOptions, advance, trusts},
         clock::Clock,

@@ -92,7 +92,7 @@ fn close(name: &str, material: &Material, version: Option<String>) -> Secret {
             resource_version: version,
             labels: Some(BTreeMap::from([(
                 "app.kubernetes.io/name".to_owned(),
-                crate::model::installed::NAME.to_owned(),
+                roster_engine::model::installed::NAME.to_owned(),
             )])),
             annotations: Some(BTreeMap::from([(OURS.to_owned(), "true".to_owned())])),
             ..ObjectMeta::default()

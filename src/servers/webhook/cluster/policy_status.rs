@@ -14,21 +14,21 @@ use kube::{
     Api, ResourceExt,
     api::{DynamicObject, Patch, PatchParams},
 };
+use roster_admission::policy::{PolicyStatus, PolicyVersion};
+use roster_engine::{
+    model::{
+        HashSeed, Time,
+        installed::{POLICIES_MANAGER, POLICY_KIND},
+    },
+    reason::Finding,
+};
 use serde_json::{Value, json};
 use tokio::{
     sync::Notify,
     time::{sleep, timeout},
 };
 
-use crate::{
-    admission::policy::{PolicyStatus, PolicyVersion},
-    engine::reason::Finding,
-    model::{
-        HashSeed, Time,
-        installed::{POLICIES_MANAGER, POLICY_KIND},
-    },
-    runtime::clock::Clock,
-};
+use crate::runtime::clock::Clock;
 
 /// Longest time of one write.
 const WORK: Duration = Duration::from_secs(10);

@@ -6,13 +6,11 @@ use std::sync::{
 };
 
 use kube::{ResourceExt, core::DynamicObject};
+use roster_admission::policy::{self, EndpointPolicy};
+use roster_manifests::inventory::{Loss, Sink};
 
 use super::policy_status::PolicyStatuses;
-use crate::{
-    admission::policy::{self, EndpointPolicy},
-    inventory::{Loss, Sink},
-    servers::webhook::{ActivePolicies, first_messages},
-};
+use crate::servers::webhook::{ActivePolicies, first_messages};
 
 /// What the watch of policies feeds. Where the CRD is not installed there are none, and the watch asks again.
 pub(super) struct PolicySink {
@@ -87,13 +85,13 @@ mod tests {
         http::StatusCode,
         response::{IntoResponse, Response},
     };
+    use roster_engine::model::Resource;
     use serde_json::{Value, json};
     use tokio::time::sleep;
 
     use super::*;
     use crate::{
         kube_api::{WatchMetrics, reflect},
-        model::Resource,
         runtime::{clock::Clock, telemetry::registry::MetricsRegistry},
     };
 

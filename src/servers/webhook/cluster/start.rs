@@ -10,6 +10,11 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use prometheus_client::registry::Registry;
+use roster_engine::model::{EndpointSlice, Node, Pod, Resource, Service, installed::CRD};
+use roster_manifests::{
+    decode,
+    inventory::{NamespaceRow, Store},
+};
 
 use super::{
     ca_bundles::CallerNames,
@@ -18,10 +23,7 @@ use super::{
     policy_watch::PolicySink,
 };
 use crate::{
-    decode,
-    inventory::{NamespaceRow, Store},
     kube_api::{self, WatchEnded, WatchMetrics, reflect},
-    model::{EndpointSlice, Node, Pod, Resource, Service, installed::CRD},
     runtime::{
         certificates::SelfSignedOptions,
         clock::Clock,

@@ -13,6 +13,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use jiff::Timestamp;
+use roster_engine::model::Resource;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -20,13 +21,10 @@ use super::{
     ca_bundles::{BundleObject, CallerNames, WebhookClientConfig},
     certificate_manager::{CertificateManager, ManagerError, ManagerOptions, loses},
 };
-use crate::{
-    model::Resource,
-    runtime::{
-        certificates::{CertificateLifetimes, Material, SelfSignedOptions, advance},
-        clock::Clock,
-        tls::{DynamicCertificate, TlsMetrics, certificates},
-    },
+use crate::runtime::{
+    certificates::{CertificateLifetimes, Material, SelfSignedOptions, advance},
+    clock::Clock,
+    tls::{DynamicCertificate, TlsMetrics, certificates},
 };
 
 const NAME: &str = "roster-webhook.roster-system.svc";

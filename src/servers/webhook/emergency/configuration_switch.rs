@@ -7,15 +7,13 @@ use kube::{
     api::{Patch, PatchParams},
     core::DynamicObject,
 };
+use roster_engine::model::Resource;
 
 use super::{
     change::FailurePolicyChange,
     switch_plan::{AnnotationError, Direction, SwitchPlan, plan_switch},
 };
-use crate::{
-    kube_api::{self, LiveError, Target},
-    model::Resource,
-};
+use crate::kube_api::{self, LiveError, Target};
 
 /// The field manager of the switch.
 const MANAGER: &str = "roster-switch";

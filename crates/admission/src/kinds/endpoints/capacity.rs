@@ -1,25 +1,19 @@
 //! Endpoints with more than 1000 addresses.
 
+use roster_engine::{
+    endpoints::truncate::{self, TRUNCATED},
+    model::{installed::POLICY_KIND, json::pointer::pointer, names},
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
 use super::object::{CheckedEndpoints, LISTS};
+use crate::patch::{PatchOp, set};
 use crate::{
-    admission::{
-        Capacity, Rule,
-        fault::Fault,
-        findings::{Correction, RuleFindings},
-        kinds::check::Subject,
-    },
-    engine::endpoints::truncate::{self, TRUNCATED},
-    model::{
-        installed::POLICY_KIND,
-        json::{
-            patch::{PatchOp, set},
-            pointer::pointer,
-        },
-        names,
-    },
+    Capacity, Rule,
+    fault::Fault,
+    findings::{Correction, RuleFindings},
+    kinds::check::Subject,
 };
 
 /// Most addresses that are removed one by one. An API server copies the rest of the list each time: a larger patch

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use roster_engine::model::{AddressKey, protocol_or_tcp};
+
 use super::object::{AddressField, CheckedEndpoints};
 use crate::{
-    admission::{
-        Rule,
-        findings::RuleFindings,
-        kinds::{addresses::ListedAddress, check::Subject},
-    },
-    model::{AddressKey, protocol_or_tcp},
+    Rule,
+    findings::RuleFindings,
+    kinds::{addresses::ListedAddress, check::Subject},
 };
 
 /// Most pairs of a repeated address and a port that are compared, which takes one or two milliseconds. Objects written

@@ -1,19 +1,13 @@
 //! The label that marks the Endpoints of a headless Service.
 
+use roster_engine::model::{json::pointer::pointer, names};
+
 use super::object::CheckedEndpoints;
+use crate::patch::{PatchOp, set};
 use crate::{
-    admission::{
-        KnownClusterIp, Rule, Unknown,
-        findings::{Correction, RuleFindings},
-        kinds::check::Subject,
-    },
-    model::{
-        json::{
-            patch::{PatchOp, set},
-            pointer::pointer,
-        },
-        names,
-    },
+    KnownClusterIp, Rule, Unknown,
+    findings::{Correction, RuleFindings},
+    kinds::check::Subject,
 };
 
 /// Mirrored slices inherit the label, and kube-proxy ignores slices that have it.

@@ -7,18 +7,17 @@ mod object;
 
 pub(super) use object::CheckedEndpoints;
 
+use roster_engine::model::names;
+
 use super::{
     addresses,
     check::{CheckedObject, ObjectCheck, Subject, check_managed_by},
 };
 use crate::{
-    admission::{
-        Rule,
-        fault::{Fault, ObjectTraffic},
-        findings::RuleFindings,
-        owner,
-    },
-    model::names,
+    Rule,
+    fault::{Fault, ObjectTraffic},
+    findings::RuleFindings,
+    owner,
 };
 
 impl CheckedObject for CheckedEndpoints {

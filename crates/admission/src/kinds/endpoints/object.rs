@@ -2,23 +2,21 @@
 
 use std::fmt;
 
+use roster_engine::model::{EndpointPort, names, protocol_or_tcp, wire::nullable};
 use serde::Deserialize;
 
 use crate::{
-    admission::{
-        fault::{AddressReadiness, ObjectTraffic, Traffic, TrafficPort},
-        kinds::{
-            addresses::{ListedAddress, TargetPod, WrittenAddress},
-            check::CheckedMeta,
-        },
+    fault::{AddressReadiness, ObjectTraffic, Traffic, TrafficPort},
+    kinds::{
+        addresses::{ListedAddress, TargetPod, WrittenAddress},
+        check::CheckedMeta,
     },
-    model::{EndpointPort, names, protocol_or_tcp, wire::nullable},
 };
 
 /// An Endpoints object. Of an address it holds only the IP and the pod, so that a thousand of them parse in a fraction of a
 /// millisecond.
 #[derive(Debug, Deserialize)]
-pub(in crate::admission::kinds) struct CheckedEndpoints {
+pub(in crate::kinds) struct CheckedEndpoints {
     #[serde(default, deserialize_with = "nullable")]
     pub(super) metadata: CheckedMeta,
     #[serde(default, deserialize_with = "nullable")]

@@ -1,13 +1,12 @@
 //! Checks of the external IPs and the load balancer IP of a Service (CVE-2020-8554).
 
+use roster_engine::model::{AddressKey, Service, ServiceType};
+
 use crate::{
-    admission::{
-        Rule,
-        fault::{AddressReadiness, Fault},
-        findings::RuleFindings,
-        kinds::{addresses::objection, check::Subject},
-    },
-    model::{AddressKey, Service, ServiceType},
+    Rule,
+    fault::{AddressReadiness, Fault},
+    findings::RuleFindings,
+    kinds::{addresses::objection, check::Subject},
 };
 
 /// [`Rule::ExternalIp`] and [`Rule::LoadBalancerIp`].

@@ -1,9 +1,8 @@
 //! Labels of a Service that are reserved for controllers.
 
-use crate::{
-    admission::{Rule, fault::Fault, findings::RuleFindings, kinds::check::Subject},
-    model::{Service, names},
-};
+use roster_engine::model::{Service, names};
+
+use crate::{Rule, fault::Fault, findings::RuleFindings, kinds::check::Subject};
 
 /// The labels and their effects. The value does not matter: controllers look for the key.
 const RESERVED: [(&str, &str); 4] = [

@@ -6,13 +6,12 @@ mod pods;
 mod tolerate;
 mod topology;
 
+use roster_engine::model::{Service, ServicePort, ServiceType, TargetPort, names, protocol_or_tcp};
+
 use super::check::{CheckedObject, ObjectCheck};
 use crate::{
-    admission::{
-        Rule,
-        fault::{ObjectTraffic, Traffic, TrafficPort},
-    },
-    model::{Service, ServicePort, ServiceType, TargetPort, names, protocol_or_tcp},
+    Rule,
+    fault::{ObjectTraffic, Traffic, TrafficPort},
 };
 
 impl CheckedObject for Service {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    admission::{LivePods, Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject},
-    engine::phrase::port_numbers,
+use roster_engine::{
     model::{Service, ServicePort, ServiceType, TargetPort, protocol_or_tcp},
+    phrase::port_numbers,
 };
+
+use crate::{LivePods, Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject};
 
 /// Most numbers of one port that a message lists.
 const MAX_NUMBERS: usize = 3;

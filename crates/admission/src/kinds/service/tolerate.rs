@@ -1,13 +1,13 @@
 //! The tolerate-unready annotation, with its meaning up to 1.23.
 
+use roster_engine::model::{Service, names};
+
+use crate::patch::set;
 use crate::{
-    admission::{
-        Rule,
-        fault::Fault,
-        findings::{Correction, RuleFindings},
-        kinds::check::Subject,
-    },
-    model::{Service, json::patch::set, names},
+    Rule,
+    fault::Fault,
+    findings::{Correction, RuleFindings},
+    kinds::check::Subject,
 };
 
 /// [`Rule::TolerateUnready`] and [`Rule::TolerateUnreadyValue`]. The annotation replaces `publishNotReadyAddresses`, in

@@ -1,13 +1,12 @@
 //! Topology settings of a Service, for Kubernetes, SuperEdge and OpenYurt.
 
-use crate::{
-    admission::{Rule, fault::Fault, findings::RuleFindings, kinds::check::Subject},
-    engine::{
-        endpointslice::{asks_for_zones, knows_distribution},
-        profile::Minor,
-    },
+use roster_engine::{
+    endpointslice::{asks_for_zones, knows_distribution},
     model::{Service, ServiceType, dns, names},
+    profile::Minor,
 };
+
+use crate::{Rule, fault::Fault, findings::RuleFindings, kinds::check::Subject};
 
 /// SuperEdge's annotation: a JSON list of node labels.
 const SUPEREDGE: &str = "topologyKeys";

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use roster_engine::model::{AddressType, dns};
+
 use super::object::{CAPACITY, CheckedSlice};
 use crate::{
-    admission::{
-        Rule, Unknown,
-        fault::Fault,
-        findings::RuleFindings,
-        kinds::{addresses::WrittenAddress, check::Subject},
-    },
-    model::{AddressType, dns},
+    Rule, Unknown,
+    fault::Fault,
+    findings::RuleFindings,
+    kinds::{addresses::WrittenAddress, check::Subject},
 };
 
 /// The rules that the number of endpoints matters to.

@@ -10,7 +10,7 @@ use super::{
     addresses,
     check::{CheckedObject, ObjectCheck, Subject, check_managed_by},
 };
-use crate::admission::{Rule, fault::ObjectTraffic, findings::RuleFindings, owner};
+use crate::{Rule, fault::ObjectTraffic, findings::RuleFindings, owner};
 
 impl CheckedObject for CheckedSlice {
     const CHECKS: &'static [ObjectCheck<Self>] = &[

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use roster_engine::model::{AddressType, HintName, Text, names, protocol_or_tcp, wire::nullable};
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, SeqAccess, Visitor},
@@ -9,20 +10,17 @@ use serde::{
 use smallvec::SmallVec;
 
 use crate::{
-    admission::{
-        fault::{AddressReadiness, ObjectTraffic, Traffic, TrafficPort},
-        kinds::{
-            addresses::{ListedAddress, TargetPod, WrittenAddress},
-            check::CheckedMeta,
-        },
+    fault::{AddressReadiness, ObjectTraffic, Traffic, TrafficPort},
+    kinds::{
+        addresses::{ListedAddress, TargetPod, WrittenAddress},
+        check::CheckedMeta,
     },
-    model::{AddressType, HintName, Text, names, protocol_or_tcp, wire::nullable},
 };
 
 /// An EndpointSlice.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::admission::kinds) struct CheckedSlice {
+pub(in crate::kinds) struct CheckedSlice {
     #[serde(default, deserialize_with = "nullable")]
     pub(super) metadata: CheckedMeta,
     #[serde(default, deserialize_with = "nullable")]

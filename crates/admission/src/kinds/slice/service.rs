@@ -1,10 +1,9 @@
 //! Checks of a slice against its Service and the other slices of that Service.
 
+use roster_engine::model::{Text, names};
+
 use super::object::CheckedSlice;
-use crate::{
-    admission::{ListedSlice, OtherSlices, Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject},
-    model::{Text, names},
-};
+use crate::{ListedSlice, OtherSlices, Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject};
 
 /// The label of the slices of a multi-cluster Service (KEP-1645), which kube-proxy must not use.
 const MULTICLUSTER: &str = "multicluster.kubernetes.io/service-name";

@@ -5,8 +5,8 @@ use super::{
     traffic::TrafficHints,
 };
 use crate::{
-    engine::profile::{Profile, TrafficDistribution},
     model::Service,
+    profile::{Profile, TrafficDistribution},
 };
 
 /// The hints that a Service asks for, as the release understands it.

@@ -7,11 +7,9 @@ use super::{
     topology,
 };
 use crate::{
-    engine::{
-        record::Recorder,
-        state::{Event, EventType, SyncReport},
-    },
     model::{Family, ZoneShares},
+    record::Recorder,
+    state::{Event, EventType, SyncReport},
 };
 
 /// Sets the hints of one sync. It remembers what upstream's topology cache remembers between address types.

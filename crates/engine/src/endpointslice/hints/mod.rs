@@ -10,5 +10,5 @@ mod traffic;
 pub(super) use hint_mode::HintMode;
 pub(super) use hinter::Hinter;
 pub(super) use settings::without_effect;
-pub(crate) use settings::{asks_for_zones, knows_distribution};
+pub use settings::{asks_for_zones, knows_distribution};
 pub(super) use traffic::is_ready;

@@ -1,12 +1,10 @@
 //! The settings of a Service that ask for hints: which of them count, their values, and those without effect.
 
 use crate::{
-    engine::{
-        phrase::clip,
-        profile::{Minor, Profile, TrafficDistribution},
-        reason::Reason,
-    },
     model::{Service, Text, names},
+    phrase::clip,
+    profile::{Minor, Profile, TrafficDistribution},
+    reason::Reason,
 };
 
 /// The values of `spec.trafficDistribution`, in the order in which releases learned them.
@@ -23,7 +21,7 @@ fn is_disabled(value: &str) -> bool {
 }
 
 /// Whether an annotation asks for hints in proportion to the CPU of zones (`hintsEnabled`).
-pub(crate) fn asks_for_zones(service: &Service, profile: &Profile) -> bool {
+pub fn asks_for_zones(service: &Service, profile: &Profile) -> bool {
     zones_annotation(service, profile).is_some()
 }
 
@@ -40,7 +38,7 @@ fn mode<'a>(service: &'a Service, profile: &Profile) -> Option<(&'static str, &'
 }
 
 /// Whether a release knows this value of `spec.trafficDistribution` (`canUseTrafficDistribution`).
-pub(crate) fn knows_distribution(value: &str, profile: &Profile) -> bool {
+pub fn knows_distribution(value: &str, profile: &Profile) -> bool {
     let known = match profile.traffic_distribution {
         TrafficDistribution::Ignored => 0,
         TrafficDistribution::CloseWithEmptyZone | TrafficDistribution::Close => 1,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    engine::profile::HashKind,
     model::{Endpoint, EndpointSlice, HintName, Hints, Text, ZoneShares},
+    profile::HashKind,
 };
 
 use super::{

@@ -1,8 +1,8 @@
 //! `spec.trafficDistribution` (`trafficdist.ReconcileHints`).
 
 use crate::{
-    engine::profile::HashKind,
     model::{Endpoint, EndpointSlice, HintName, Hints, Text},
+    profile::HashKind,
 };
 
 use super::super::draft::SliceDraft;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{node, plan, pod, slice, state};
-use crate::engine::state::Plan;
+use crate::state::Plan;
 
 /// Pods in zones, `per_zone` of them in each, and one node a zone with that much CPU.
 fn zoned(cpu: &[&str], per_zone: &[usize]) -> Value {

@@ -7,12 +7,10 @@ mod reasons;
 use serde_json::{Value, json};
 
 use crate::{
-    engine::{
-        plan::{PlanRequest, plan_recorded},
-        record::{Discard, Record, Recorder},
-        state::{Controller, Plan},
-    },
     model::{EndpointSlice, builders},
+    plan::{PlanRequest, plan_recorded},
+    record::{Discard, Record, Recorder},
+    state::{Controller, Plan},
 };
 
 /// The Service `ns/web` with one port.

@@ -316,7 +316,7 @@ fn nonsense_does_no_harm() {
     state["endpointSlices"][1]["endpoints"] = json!([{}, {"addresses": [], "hints": {}}]);
     state["pods"][0]["status"]["podIPs"] = json!([{}, {"ip": "10.0.0.1"}, {"ip": "10.0.0.1"}]);
     state["nodes"] = json!([node("n", "z", "1"), node("n", "y", "-3"), node("", "", "0")]);
-    for compat in crate::engine::profile::Minor::all() {
+    for compat in crate::profile::Minor::all() {
         state["options"]["compat"] = json!(compat.to_string());
         for annotation in ["Auto", "Disabled"] {
             state["service"]["metadata"]["annotations"] = json!({"service.kubernetes.io/topology-mode": annotation});

@@ -1,7 +1,10 @@
 //! What may be filled in, and how often it was.
 
 use super::ClusterFamilies;
-use crate::model::{ObjectKey, Text, code_table::code_table};
+use crate::{
+    code_table,
+    model::{ObjectKey, Text},
+};
 
 code_table! {
     /// A kind of default.

@@ -109,7 +109,7 @@ impl Defaults<'_> {
     }
 
     /// Fills in the namespace. Even an object that was in a cluster is in one, wherever its name was removed.
-    pub(crate) fn place(&self, namespace: &mut Text, assumed: &mut Assumptions) {
+    pub fn place(&self, namespace: &mut Text, assumed: &mut Assumptions) {
         if let Some(default) = self.namespace().filter(|_| namespace.is_empty()) {
             *namespace = default.into();
             assumed.count_namespace(namespace);
@@ -117,7 +117,7 @@ impl Defaults<'_> {
     }
 
     /// Whether an object with this `uid` and `resourceVersion` gets defaults.
-    pub(crate) fn apply_to(&self, uid: &Text, resource_version: &Text) -> bool {
+    pub fn apply_to(&self, uid: &Text, resource_version: &Text) -> bool {
         match self.mode() {
             DefaultsMode::Auto => uid.is_empty() && resource_version.is_empty(),
             DefaultsMode::Always => true,

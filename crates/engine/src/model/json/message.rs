@@ -5,7 +5,7 @@
 use std::{borrow::Cow, fmt::Display};
 
 /// The message of a `serde_json` error.
-pub(crate) fn message(error: &impl Display) -> String {
+pub fn message(error: &impl Display) -> String {
     let text = error.to_string();
     let text = text.rfind(" at line ").map_or(text.as_str(), |i| &text[..i]);
     let Some((found, expected)) = text.rsplit_once(", expected ") else { return shortened(text).into_owned() };
@@ -27,7 +27,7 @@ pub(crate) fn message(error: &impl Display) -> String {
 }
 
 /// The first 300 characters of a text: input may hold values of any size.
-pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
+pub fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(300) {
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),

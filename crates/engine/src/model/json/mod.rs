@@ -1,13 +1,9 @@
 //! JSON as text: values that are opened only as far as needed, pointers, patches, and the messages of the parser.
 
-#[cfg(feature = "decode")]
-pub(crate) mod ignored_scalars;
+mod borrowed_text;
 pub mod message;
-pub mod patch;
-pub(crate) mod path;
+pub mod path;
 pub mod pointer;
-#[cfg(feature = "shell")]
-pub(crate) mod pretty;
 pub mod raw;
-#[cfg(feature = "decode")]
-pub(crate) mod single_keys;
+
+pub use borrowed_text::BorrowedText;

@@ -12,20 +12,20 @@ use serde::{
     de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor},
 };
 
-use crate::model::review_envelope::BorrowedText;
+use super::BorrowedText;
 
 /// How far a path leads. Of a repeated key the first counts.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct PathEnd {
+pub struct PathEnd {
     /// How many of its steps exist and are not null.
-    pub(crate) steps: usize,
+    pub steps: usize,
     /// The text at its end, if there is one.
-    pub(crate) text: Option<String>,
+    pub text: Option<String>,
 }
 
 impl PathEnd {
     /// Follows `path` from the root, which must be an object. In broken JSON, what comes before the fault counts.
-    pub(crate) fn of(json: &[u8], path: &[&str]) -> Self {
+    pub fn of(json: &[u8], path: &[&str]) -> Self {
         let found = PathFindings::default();
         // The result does not matter: reading stops early, which the parser takes for an error.
         let _ = serde_json::Deserializer::from_slice(json).deserialize_map(PathStep { path, found: &found });

@@ -27,12 +27,12 @@ impl fmt::Display for Pointer<'_> {
 }
 
 /// The pointer to the member that these keys lead to.
-pub(crate) fn pointer(keys: &[&str]) -> String {
+pub fn pointer(keys: &[&str]) -> String {
     keys.iter().fold(String::new(), |out, key| out + "/" + &escape(key))
 }
 
 /// A key as a token of a pointer.
-pub(crate) fn escape(key: &str) -> String {
+pub fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 

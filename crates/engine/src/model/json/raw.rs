@@ -15,7 +15,7 @@ use crate::model::ObjectKey;
 
 /// A JSON value: text from the input, or a value made of such parts.
 #[derive(Clone, Debug)]
-pub(crate) enum JsonNode<'a> {
+pub enum JsonNode<'a> {
     /// Text borrowed from the input.
     Raw(&'a RawValue),
     /// Text of its own.
@@ -30,7 +30,7 @@ pub(crate) enum JsonNode<'a> {
 
 impl<'a> JsonNode<'a> {
     /// Opens one level of an object; `None` for any other value.
-    pub(crate) fn open(&self) -> Option<JsonMembers<'a>> {
+    pub fn open(&self) -> Option<JsonMembers<'a>> {
         match self {
             Self::Raw(raw) if is_object(raw) => JsonMembers::read(raw).ok(),
             Self::Object(members) => Some(members.clone()),
@@ -41,7 +41,7 @@ impl<'a> JsonNode<'a> {
     }
 
     /// The members of an object; none for any other value.
-    pub(crate) fn into_object(self) -> JsonMembers<'a> {
+    pub fn into_object(self) -> JsonMembers<'a> {
         match self {
             Self::Object(members) => members,
             other => other.open().unwrap_or_default(),
@@ -49,7 +49,7 @@ impl<'a> JsonNode<'a> {
     }
 
     /// The content of a string; `None` for any other value.
-    pub(crate) fn text(&self) -> Option<Cow<'a, str>> {
+    pub fn text(&self) -> Option<Cow<'a, str>> {
         match self {
             Self::Raw(raw) => text_of(raw),
             Self::Owned(raw) => text_of(raw).map(|t| Cow::Owned(t.into_owned())),
@@ -59,7 +59,7 @@ impl<'a> JsonNode<'a> {
     }
 
     /// Whether it is `null`.
-    pub(crate) fn is_null(&self) -> bool {
+    pub fn is_null(&self) -> bool {
         match self {
             Self::Raw(raw) => raw.get() == "null",
             Self::Owned(raw) => raw.get() == "null",
@@ -79,12 +79,12 @@ impl<'a> JsonNode<'a> {
 }
 
 /// Whether a value is an object. Looking at the first byte is cheaper than an error of the parser.
-pub(crate) fn is_object(raw: &RawValue) -> bool {
+pub fn is_object(raw: &RawValue) -> bool {
     raw.get().starts_with('{')
 }
 
 /// The content of a string; `None` for any other value.
-pub(crate) fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
+pub fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Str<'s>(#[serde(borrow)] Cow<'s, str>);
     if !raw.get().starts_with('"') {
@@ -107,48 +107,52 @@ impl Serialize for JsonNode<'_> {
 
 /// The members of an object, in order. Of several members with the same name, the last one counts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct JsonMembers<'a>(Vec<(Cow<'a, str>, JsonNode<'a>)>);
+pub struct JsonMembers<'a>(Vec<(Cow<'a, str>, JsonNode<'a>)>);
 
 impl<'a> JsonMembers<'a> {
     /// Opens an object of the input.
-    pub(crate) fn read(raw: &'a RawValue) -> serde_json::Result<Self> {
+    pub fn read(raw: &'a RawValue) -> serde_json::Result<Self> {
         Self::parse(raw.get())
     }
 
     /// Opens an object in a text.
-    pub(crate) fn parse(text: &'a str) -> serde_json::Result<Self> {
+    pub fn parse(text: &'a str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether it has no members.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    /// The names of the members, in the order of the text.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_ref())
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &JsonNode<'a>)> {
+    /// The members, in the order of the text.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &JsonNode<'a>)> {
         self.0.iter().map(|(name, value)| (name.as_ref(), value))
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&JsonNode<'a>> {
+    /// The first member of a name.
+    pub fn get(&self, name: &str) -> Option<&JsonNode<'a>> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value)
     }
 
     /// The string value of a member; empty where the member is missing or not a string.
-    pub(crate) fn text(&self, name: &str) -> Cow<'a, str> {
+    pub fn text(&self, name: &str) -> Cow<'a, str> {
         self.get(name).and_then(JsonNode::text).unwrap_or_default()
     }
 
     /// Removes a member and returns its value.
-    pub(crate) fn take(&mut self, name: &str) -> Option<JsonNode<'a>> {
+    pub fn take(&mut self, name: &str) -> Option<JsonNode<'a>> {
         let at = self.0.iter().position(|(n, _)| n == name)?;
         Some(self.0.remove(at).1)
     }
 
     /// Sets a member. An existing member keeps its place.
-    pub(crate) fn set(&mut self, name: impl Into<Cow<'a, str>>, value: JsonNode<'a>) {
+    pub fn set(&mut self, name: impl Into<Cow<'a, str>>, value: JsonNode<'a>) {
         let name = name.into();
         match self.0.iter_mut().find(|(n, _)| *n == name) {
             Some((_, slot)) => *slot = value,
@@ -157,12 +161,12 @@ impl<'a> JsonMembers<'a> {
     }
 
     /// Appends a member. The caller knows that no other member has this name.
-    pub(crate) fn push(&mut self, name: Cow<'a, str>, value: JsonNode<'a>) {
+    pub fn push(&mut self, name: Cow<'a, str>, value: JsonNode<'a>) {
         self.0.push((name, value));
     }
 
     /// Adds the members of `other` that are missing here, at every level.
-    pub(crate) fn fill_from(&mut self, other: JsonMembers<'a>) {
+    pub fn fill_from(&mut self, other: JsonMembers<'a>) {
         // Both may have very many members: an index makes this linear.
         let mine: BTreeMap<&str, usize> = self.names().zip(0..).collect();
         let places: Vec<Option<usize>> = other.names().map(|name| mine.get(name).copied()).collect();
@@ -179,7 +183,7 @@ impl<'a> JsonMembers<'a> {
     }
 
     /// The object as JSON text.
-    pub(crate) fn to_raw(&self) -> Box<RawValue> {
+    pub fn to_raw(&self) -> Box<RawValue> {
         // Names and values that were parsed from JSON serialize again: this does not fail.
         serde_json::value::to_raw_value(self).unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
@@ -246,7 +250,7 @@ impl Serialize for JsonMembers<'_> {
 }
 
 /// The kind, namespace and name of an object, as far as they can be read. `generateName` stands for a missing name.
-pub(crate) fn object_key(raw: &RawValue) -> ObjectKey {
+pub fn object_key(raw: &RawValue) -> ObjectKey {
     let object = JsonMembers::read(raw).unwrap_or_default();
     let metadata = object.get("metadata").and_then(JsonNode::open).unwrap_or_default();
     let short = |text: Cow<'_, str>| text.chars().take(253).collect::<String>().into();
@@ -258,7 +262,7 @@ pub(crate) fn object_key(raw: &RawValue) -> ObjectKey {
 }
 
 /// Whether the API server makes the name of an object: it has only a `generateName`.
-pub(crate) fn is_name_generated(raw: &RawValue) -> bool {
+pub fn is_name_generated(raw: &RawValue) -> bool {
     let object = JsonMembers::read(raw).unwrap_or_default();
     let metadata = object.get("metadata").and_then(JsonNode::open).unwrap_or_default();
     metadata.text("name").is_empty() && !metadata.text("generateName").is_empty()

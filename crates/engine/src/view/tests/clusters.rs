@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::read;
 use crate::{
-    engine::view::{
+    model::{EndpointSlice, Node, NodePool, Nodes, Service},
+    view::{
         KeyOrder, NodeMatrix, PortUse, Scheme, ViewChanges, ViewedCluster, ViewedPort, ViewedService, Viewpoint,
         node_groups::NodeGroups,
     },
-    model::{EndpointSlice, Node, NodePool, Nodes, Service},
 };
 
 /// Objects of a small cluster.

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{read, slice};
 use crate::{
-    engine::view::{ProxyView, Verdict, ViewTooLarge, Viewpoint},
     model::{EndpointSlice, Family, Node, Service},
+    view::{ProxyView, Verdict, ViewTooLarge, Viewpoint},
 };
 
 /// A Service with a port `http`; `words` are `internal-local`, `external-local` and `node-port`.
@@ -30,9 +30,9 @@ fn service(words: &str) -> Service {
 }
 
 /// The last octets of a list, or `-` for null.
-fn octets<'e>(list: Option<impl Iterator<Item = &'e crate::engine::view::ProxyEndpoint<'e>>>) -> String {
+fn octets<'e>(list: Option<impl Iterator<Item = &'e crate::view::ProxyEndpoint<'e>>>) -> String {
     let Some(list) = list else { return "-".to_owned() };
-    let of = |e: &crate::engine::view::ProxyEndpoint<'_>| e.ip.to_string().rsplit('.').next().unwrap().to_owned();
+    let of = |e: &crate::view::ProxyEndpoint<'_>| e.ip.to_string().rsplit('.').next().unwrap().to_owned();
     list.map(of).collect::<Vec<_>>().join(" ")
 }
 

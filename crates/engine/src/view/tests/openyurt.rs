@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::{read, slice};
 use crate::{
-    engine::reason::Reason,
-    engine::view::{PrunedView, Viewpoint, YurtView},
     model::{Node, NodePool, Service},
+    reason::Reason,
+    view::{PrunedView, Viewpoint, YurtView},
 };
 
 const ENDPOINTS: &str = "2 on=node1; 3 on=node2; 4 on=node1; 5 on=node3";

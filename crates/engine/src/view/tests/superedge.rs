@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::{read, slice};
 use crate::{
-    engine::view::{GridView, KeyOrder, PrunedView, Viewpoint},
     model::{EndpointSlice, Endpoints, Nodes, Service, Text},
+    view::{GridView, KeyOrder, PrunedView, Viewpoint},
 };
 
 /// Five endpoints: on the nodes a, b and c, on a node that is gone, and on none. a and b are in one zone.

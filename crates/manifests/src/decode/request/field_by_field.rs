@@ -2,6 +2,18 @@
 
 use std::{cell::Cell, fmt, marker::PhantomData};
 
+use roster_engine::model::json::pointer::Pointer;
+use roster_engine::{
+    model::{
+        ObjectKey,
+        defaults::Defaults,
+        json::{
+            message::{message, nearest, shortened},
+            raw::JsonMembers,
+        },
+    },
+    reason::{Finding, Reason},
+};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, DeserializeSeed, Error, MapAccess, SeqAccess, Visitor},
@@ -15,27 +27,15 @@ use super::{
     request_options::RequestOptions,
     view_options::ViewOptions,
 };
-use crate::model::json::pointer::Pointer;
-use crate::{
-    decode::{
-        DecodeError, DecodeReason, Source,
-        budget::{Budget, MemoryPool},
-        documents::raw_list,
-        kind::{InputKind, TypeMeta},
-        object::{self, DecodeContext, KindSeed, ObjectCharge, ObjectPlace},
-        position::Position,
-        second_pass::offset_of,
-        value,
-    },
-    engine::reason::{Finding, Reason},
-    model::{
-        ObjectKey,
-        defaults::Defaults,
-        json::{
-            message::{message, nearest, shortened},
-            raw::JsonMembers,
-        },
-    },
+use crate::decode::{
+    DecodeError, DecodeReason, Source,
+    budget::{Budget, MemoryPool},
+    documents::raw_list,
+    kind::{InputKind, TypeMeta},
+    object::{self, DecodeContext, KindSeed, ObjectCharge, ObjectPlace},
+    position::Position,
+    second_pass::offset_of,
+    value,
 };
 
 /// The kind in findings about the request itself.

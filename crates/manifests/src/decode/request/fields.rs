@@ -3,6 +3,7 @@
 use std::fmt;
 
 use memchr::memmem;
+use roster_engine::state::Controller;
 use serde_json::value::RawValue;
 
 use super::{request_options::RequestOptions, view_options::ViewSettings};
@@ -11,7 +12,6 @@ use crate::{
         DecodeError,
         kind::{InputKind, TypeMeta},
     },
-    engine::state::Controller,
     inventory::Inventory,
 };
 
@@ -101,7 +101,7 @@ pub(super) enum FieldContent {
 /// The fields of a request, with their content.
 pub(super) type FieldTable = [(&'static str, FieldContent)];
 
-/// The fields of a plan request; see [`PlanRequest`](crate::engine::plan::PlanRequest).
+/// The fields of a plan request; see [`PlanRequest`](roster_engine::plan::PlanRequest).
 pub(super) const PLAN_FIELDS: [(&str, FieldContent); 7] = [
     ("service", FieldContent::One("Service")),
     ("pods", FieldContent::Many("Pod")),

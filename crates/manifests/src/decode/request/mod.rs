@@ -25,15 +25,14 @@ pub use review_request::{ReviewRequest, read_review};
 pub use view_options::{ViewOptions, ViewScheme};
 pub use view_request::{ViewRequest, read_view};
 
-use super::Source;
-use crate::{
-    engine::{
-        plan::PlanRequest,
-        reason::{Finding, Reason},
-    },
-    inventory::Findings,
+use roster_engine::{
     model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod},
+    plan::PlanRequest,
+    reason::{Finding, Reason},
 };
+
+use super::Source;
+use crate::inventory::Findings;
 use fields::{PLAN_FIELDS, RequestFields, may_have_beta};
 
 /// A valid plan request.

@@ -1,17 +1,14 @@
 //! The options in the body of a plan request: those of the plan, and what is filled in.
 
-use serde::{Deserialize, Deserializer, de::Error};
-
-use crate::{
-    engine::{
-        profile::Minor,
-        state::{Limit, Options},
-    },
+use roster_engine::{
     model::{
         Text,
         defaults::{ClusterFamilies, Defaults, DefaultsMode},
     },
+    profile::Minor,
+    state::{Limit, Options},
 };
+use serde::{Deserialize, Deserializer, de::Error};
 
 /// The options of a request; see [`Options`] and [`Defaults`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -2,6 +2,10 @@
 
 use std::{borrow::Cow, fmt};
 
+use roster_engine::model::{
+    defaults::{Defaults, DefaultsMode},
+    json::pointer::Pointer,
+};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::fields::{FieldContent, PLAN_FIELDS, RequestFields, SUBJECTS, kind, position};
@@ -13,10 +17,6 @@ use crate::{
         strict::{ReadMode, Strict},
     },
     inventory::{AnyObject, Interner},
-    model::{
-        defaults::{Defaults, DefaultsMode},
-        json::pointer::Pointer,
-    },
 };
 
 /// Reads a body; `None` if there is anything to report, which [`field_by_field`](super::field_by_field) does.

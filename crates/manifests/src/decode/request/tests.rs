@@ -2,8 +2,9 @@
 
 use std::num::NonZeroUsize;
 
+use roster_engine::model::defaults::Defaults;
+
 use super::*;
-use crate::model::defaults::Defaults;
 
 fn source() -> Source<'static> {
     Source { name: "in", threads: NonZeroUsize::MIN, max_objects: 5, defaults: Defaults::NEVER, ..Source::body() }
@@ -18,7 +19,7 @@ const POD: &str = r#"{"metadata":{"name":"a","namespace":"shop","labels":{"app":
 /// Each finding as `code pointer message`, or the error.
 fn findings(text: &str) -> Result<Vec<String>, String> {
     let requested = read(text, &source()).map_err(|e| e.to_string())?;
-    let problem = |p: &crate::engine::reason::Finding| {
+    let problem = |p: &roster_engine::reason::Finding| {
         format!("{} {} {}", p.code, p.pointer.as_deref().unwrap_or("-"), p.message)
     };
     Ok(requested.problems.iter().map(problem).collect())
@@ -182,7 +183,7 @@ fn the_last_object_of_a_name_counts_and_endpoints_must_match_the_service() {
     let requested = read(&format!(r#"{{"service":null,"pods":[{}]}}"#, pods.join(",")), &source()).unwrap();
     let ips: Vec<_> = requested.request.pods.iter().map(|p| p.ips[0].raw.as_str()).collect();
     assert_eq!(ips, ["10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"]);
-    let twice = requested.problems.iter().filter(|p| p.code == crate::engine::reason::Reason::DuplicateObject);
+    let twice = requested.problems.iter().filter(|p| p.code == roster_engine::reason::Reason::DuplicateObject);
     assert_eq!(twice.map(|p| p.object.to_string()).collect::<Vec<_>>(), ["Pod shop/a"]);
 
     let slice = r#"{"metadata":{"name":"web-1","namespace":"shop"},"addressType":"IPv4"}"#;

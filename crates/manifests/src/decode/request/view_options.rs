@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
-use super::request_options::families_if_any;
-use crate::{
-    engine::view::KeyOrder,
+use roster_engine::{
     model::{
         Family, NodePool, Text,
         defaults::{ClusterFamilies, Defaults, DefaultsMode},
         wire::nullable,
     },
+    view::KeyOrder,
 };
+use serde::Deserialize;
+
+use super::request_options::families_if_any;
 
 /// The program that decides what a node uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

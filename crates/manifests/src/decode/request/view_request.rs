@@ -1,15 +1,13 @@
 //! The body of a view: a node, the program whose view is taken, and the objects that it sees.
 
+use roster_engine::model::{Family, NodePool, Text};
+
 use super::{
     field_by_field,
     fields::{FieldError, FieldErrors, RequestError, RequestFields, VIEW_FIELDS},
     view_options::{ViewOptions, ViewScheme, ViewSettings},
 };
-use crate::{
-    decode::Source,
-    inventory::Inventory,
-    model::{Family, NodePool, Text},
-};
+use crate::{decode::Source, inventory::Inventory};
 
 /// A request for the view of a node.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@
 //!
 //! A member that is replaced is overwritten with spaces, so that the positions of the others stay.
 
+use roster_engine::model::json::raw::{JsonMembers, JsonNode};
 use serde_json::value::RawValue;
 
 use super::{
@@ -12,10 +13,7 @@ use super::{
     mapping_keys::{Member, WANTS_MAPPING},
     scalar::quoted,
 };
-use crate::{
-    decode::documents::raw_list,
-    model::json::raw::{JsonMembers, JsonNode},
-};
+use crate::decode::documents::raw_list;
 
 impl YamlAsJson<'_> {
     /// Notes where the value of a merge key begins. It is written like other values, and then replaced by its members.

@@ -1,16 +1,14 @@
 //! How a plan is written as one line of JSON.
 
+use roster_engine::{
+    compare::{Tally, Writes},
+    model::Text,
+    reason::Finding,
+    state::{Plan, State},
+};
 use serde::Serialize;
 
-use crate::{
-    engine::{
-        compare::{Tally, Writes},
-        reason::Finding,
-        state::{Plan, State},
-    },
-    inventory::{Entry, Findings, Index},
-    model::Text,
-};
+use crate::inventory::{Entry, Findings, Index};
 
 /// Counts over the plans of a whole cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -14,17 +14,16 @@ use std::{convert::Infallible, num::NonZeroUsize};
 
 pub use line::{ClusterSummary, InputProblems, last_line, line};
 
-use crate::{
-    engine::{
-        reason::{Finding, Reason},
-        record::Discard,
-        stale::{self, PodNames, StaleReport},
-        state::{Controller, Options, Plan},
-        unknown_kinds::plan_known,
-    },
-    inventory::{Entry, Index},
+use roster_engine::{
     model::names,
+    reason::{Finding, Reason},
+    record::Discard,
+    stale::{self, PodNames, StaleReport},
+    state::{Controller, Options, Plan},
+    unknown_kinds::plan_known,
 };
+
+use crate::inventory::{Entry, Index};
 
 /// All cores.
 pub fn all_cores() -> NonZeroUsize {

@@ -5,7 +5,7 @@ use std::{
     net::{Ipv4Addr, Ipv6Addr},
 };
 
-use crate::model::{Family, HashSeed, PodIp, Text, defaults::ClusterFamilies};
+use roster_engine::model::{Family, HashSeed, PodIp, Text, defaults::ClusterFamilies};
 
 /// Networks that no cluster uses, with the number of their hosts: those for documentation (RFC 5737) and, when these are
 /// used up, the one for benchmarks (RFC 2544).

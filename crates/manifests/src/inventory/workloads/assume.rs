@@ -6,6 +6,8 @@ use std::{
     rc::Rc,
 };
 
+use roster_engine::model::{Node, OwnerReference, Pod, Resource, Service, Text, defaults::ClusterFamilies};
+
 use super::{
     addresses::Addresses,
     autoscaler::Autoscaler,
@@ -16,7 +18,6 @@ use super::{
     selecting_services::SelectingServices,
     workload::{Workload, WorkloadController},
 };
-use crate::model::{Node, OwnerReference, Pod, Resource, Service, Text, defaults::ClusterFamilies};
 
 /// Most pods that can be assumed: more would not have addresses of their own, and an input could ask for any number.
 pub const MAX_PODS: usize = 100_000;

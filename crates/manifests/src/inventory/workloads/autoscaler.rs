@@ -1,12 +1,12 @@
 //! Horizontal pod autoscalers: how far the number of pods of a workload may change.
 
-use serde::Deserialize;
-
-use super::workload::Workload;
-use crate::model::{
+use roster_engine::model::{
     OwnerReference, Text,
     wire::{Present, lenient, nullable},
 };
+use serde::Deserialize;
+
+use super::workload::Workload;
 
 /// A HorizontalPodAutoscaler: its target and its limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

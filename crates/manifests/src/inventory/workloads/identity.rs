@@ -1,12 +1,12 @@
 //! What a controller gives each of its pods: name, labels, annotations, host name and owner.
 
+use roster_engine::model::{Labels, OwnerReference, Resource, Text, names};
 use smol_str::{ToSmolStr, format_smolstr};
 
 use super::{
     ASSUMED,
     workload::{JobSpec, Workload, WorkloadController},
 };
-use crate::model::{Labels, OwnerReference, Resource, Text, names};
 
 /// The labels and annotations that controllers add.
 mod keys {

@@ -36,6 +36,7 @@ pub use scheduling::{NodeKnowledge, NodeTerm, PlacedBy, Scheduling, Toleration};
 pub use template::PodTemplate;
 pub use unread::{UnreadObject, UnreadObjects, UnreadPods};
 pub use workload::{JobSpec, Workload, WorkloadController};
+pub(crate) use written_pods::is_written;
 pub use written_pods::run_written;
 
 /// What stands for a hash or for generated letters. Neither ever has a vowel, so that it cannot be a real one.

@@ -1,9 +1,9 @@
 //! The nodes of assumed pods.
 
+use roster_engine::model::{Node, Text, names};
 use smol_str::format_smolstr;
 
 use super::scheduling::{NodeKnowledge, PlacedBy, Scheduling};
-use crate::model::{Node, Text, names};
 
 /// The name of an assumed node; several are numbered.
 pub const ASSUMED_NODE: &str = "assumed-node";

@@ -5,6 +5,11 @@ use std::{
     sync::Arc,
 };
 
+use roster_engine::model::{
+    HashSeed, Labels, Node, NotReadyDetail, ObjectRef, Pod, PodPhase, PodReadiness, Text,
+    defaults::{Assumptions, Defaults},
+    names,
+};
 use smol_str::format_smolstr;
 
 use super::{
@@ -13,11 +18,6 @@ use super::{
     identity::{PodIdentity, PodName},
     template::LostProbe,
     workload::Workload,
-};
-use crate::model::{
-    HashSeed, Labels, Node, NotReadyDetail, ObjectRef, Pod, PodPhase, PodReadiness, Text,
-    defaults::{Assumptions, Defaults},
-    names,
 };
 
 /// A pod that a controller would make.
@@ -157,7 +157,7 @@ fn prototype(workload: &Workload) -> Pod {
         ports: Arc::clone(&template.ports),
         phase: PodPhase::Live,
         has_pod_ip: false,
-        pod_ip_family: crate::model::Family::V4,
+        pod_ip_family: roster_engine::model::Family::V4,
         ips: smallvec::SmallVec::new(),
         readiness: PodReadiness::NotReady(Box::new(NotReadyDetail {
             unscheduled: true,

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use roster_engine::model::Text;
+
 use super::{
     autoscaler::Autoscaler,
     workload::{JobSpec, Workload, WorkloadController},
 };
-use crate::model::Text;
 
 /// How many pods a controller makes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! Whether the containers of a pod ask for CPU and memory: an autoscaler compares what they use with that.
 
+use roster_engine::model::{Text, wire::lenient};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-
-use crate::model::{Text, wire::lenient};
 
 /// A container or sidecar, and whether it asks for an amount.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! How many pods of a Deployment a rollout may take away.
 
+use roster_engine::model::{Text, wire::nullable};
 use serde::Deserialize;
-
-use crate::model::{Text, wire::nullable};
 
 /// A number of pods, or a part of all.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

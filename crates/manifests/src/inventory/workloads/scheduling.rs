@@ -1,8 +1,7 @@
 //! Which nodes a pod may run on: node selector, required affinity, and tolerated taints.
 
+use roster_engine::model::{LabelRequirement, Labels, Node, Taint, Text, wire::nullable};
 use serde::Deserialize;
-
-use crate::model::{LabelRequirement, Labels, Node, Taint, Text, wire::nullable};
 
 /// What a pod asks of its node. Preferences play no part in whether it may run there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

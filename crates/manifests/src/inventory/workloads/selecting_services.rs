@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use roster_engine::model::{HashSeed, Service};
+
 use super::{
     identity::{is_opaque, job_labels},
     workload::Workload,
 };
-use crate::model::{HashSeed, Service};
 
 /// A namespace, and key and value of a label.
 type NamespaceLabel<'a> = (&'a str, &'a str, &'a str);

@@ -2,15 +2,15 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
+use roster_engine::model::{
+    ContainerPort, Labels, RawContainerPort, RawSchedulingGate, TargetPort, Text,
+    wire::{lenient, nullable},
+};
 use serde::{Deserialize, Deserializer};
 
 use super::{
     requests::{ContainerRequests, RawResources},
     scheduling::{NodeTerm, Scheduling, Toleration},
-};
-use crate::model::{
-    ContainerPort, Labels, RawContainerPort, RawSchedulingGate, TargetPort, Text,
-    wire::{lenient, nullable},
 };
 
 /// A pod template. Its name and namespace are ignored, as the controllers ignore them.
@@ -26,7 +26,7 @@ pub struct PodTemplate {
     pub host_network: bool,
     /// What a pod asks of its node.
     pub scheduling: Scheduling,
-    /// Ports in look-up order, as in [`Pod`](crate::model::Pod).
+    /// Ports in look-up order, as in [`Pod`](roster_engine::model::Pod).
     pub ports: Arc<[ContainerPort]>,
     /// The containers and sidecars, and whether they ask for CPU and memory.
     pub requests: Vec<ContainerRequests>,

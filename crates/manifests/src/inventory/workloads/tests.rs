@@ -1,10 +1,10 @@
 //! What kube-controller-manager 1.37 makes of workloads, row by row.
 #![expect(clippy::needless_pass_by_value, reason = "rows are written with json!")]
 
+use roster_engine::model::{Node, Pod, Resource, Service, Text};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{Node, Pod, Resource, Service, Text};
 
 /// A workload named `web` in the namespace `shop`, with the uid `u`. A template and a selector are added where `spec` has
 /// none.
@@ -71,7 +71,7 @@ fn known(workloads: &[Workload]) -> KnownObjects<'_> {
 /// `name labels annotations hostname.subdomain owner`, without the label of the template.
 fn line(assumed: &AssumedPod) -> String {
     let AssumedPod { pod, annotations } = assumed;
-    let pairs = |labels: &crate::model::Labels| {
+    let pairs = |labels: &roster_engine::model::Labels| {
         labels.iter().filter(|(k, _)| *k != "app").map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>().join(",")
     };
     let owner = pod.owner.as_ref().map(|o| format!("{} {} {} {}", o.api_version, o.kind, o.name, o.uid));
@@ -323,7 +323,7 @@ fn a_daemon_set_has_a_pod_on_each_node_that_fits() {
 /// `pod@node/zone address ready` of each pod.
 fn places(assumed: &AssumedObjects) -> Vec<String> {
     let place = |AssumedPod { pod, .. }: &AssumedPod| {
-        let zone = pod.labels.get(crate::model::names::ZONE).map(|z| format!("/{z}")).unwrap_or_default();
+        let zone = pod.labels.get(roster_engine::model::names::ZONE).map(|z| format!("/{z}")).unwrap_or_default();
         let addresses: Vec<&str> = pod.ips.iter().map(|ip| ip.raw.as_str()).collect();
         format!("{}@{}{zone} {} {}", pod.name(), pod.node_name, addresses.join(","), pod.ready())
     };

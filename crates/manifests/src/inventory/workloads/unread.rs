@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use roster_engine::model::{HeapSize, ObjectKey};
+
 use super::workload::Workload;
-use crate::model::{HeapSize, ObjectKey};
 
 /// What of an input cannot be read.
 #[derive(Clone, Debug, Default)]

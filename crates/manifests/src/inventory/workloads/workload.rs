@@ -1,9 +1,9 @@
 //! Workloads: what controllers make pods from.
 
+use roster_engine::model::{LabelSelector, Labels, ObjectKey, OwnerReference, Resource, Text, wire::nullable};
 use serde::{Deserialize, Deserializer};
 
 use super::{rollout::RolloutStrategy, template::PodTemplate};
-use crate::model::{LabelSelector, Labels, ObjectKey, OwnerReference, Resource, Text, wire::nullable};
 
 /// A workload: the fields that decide which pods its controller makes.
 #[derive(Clone, Debug)]

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{addresses::Addresses, assume::MAX_PODS, nodes::assumed_nodes, pods};
-use crate::model::{
+use roster_engine::model::{
     Labels, Node, Pod, Text,
     defaults::{ClusterFamilies, Defaults},
     names,
 };
+
+use super::{addresses::Addresses, assume::MAX_PODS, nodes::assumed_nodes, pods};
 
 /// Lets pods that were never in a cluster run, ready, as pods of workloads: each on the node that it names, else on one of
 /// `nodes`, at an address that none of `used` other pods has. Where there are no nodes, some are assumed and returned.
@@ -45,9 +46,7 @@ fn label(pod: &mut Pod, node: &Node) {
     }
 }
 
-impl Defaults<'_> {
-    /// Whether a pod was written by hand and a cluster would run it. It leaves a pod that has scheduling gates as it is.
-    pub fn is_written(&self, pod: &Pod) -> bool {
-        !pod.has_status && !pod.deleting && !pod.is_gated() && self.apply_to(&pod.reference.uid, &pod.resource_version)
-    }
+/// Whether a pod was written by hand and a cluster would run it. It leaves a pod that has scheduling gates as it is.
+pub(crate) fn is_written(pod: &Pod, defaults: &Defaults<'_>) -> bool {
+    !pod.has_status && !pod.deleting && !pod.is_gated() && defaults.apply_to(&pod.reference.uid, &pod.resource_version)
 }

@@ -5,6 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use roster_engine::model::{
+    HashSeed,
+    json::{path::PathEnd, raw::object_key},
+};
 use serde_json::{Value, value::RawValue};
 
 use super::{
@@ -12,10 +16,6 @@ use super::{
     kustomize_patch::{KustomizePatch, PatchChange},
     label_entry::{LabelEntry, LabelScope, pairs},
     patch_target::PatchTarget,
-};
-use crate::model::{
-    HashSeed,
-    json::{path::PathEnd, raw::object_key},
 };
 
 /// Reads the documents of a patch that is written within a kustomization, in YAML or JSON; `None` if it is neither.

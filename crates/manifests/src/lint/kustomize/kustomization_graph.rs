@@ -5,8 +5,9 @@ use std::{
     path::Path,
 };
 
+use roster_engine::model::HashSeed;
+
 use super::kustomization::{Kustomization, Kustomizations};
-use crate::model::HashSeed;
 
 /// Kustomizations, and the files that they name. Each folder and each file has a number; those of folders are in the order of
 /// their paths.

@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use roster_engine::model::{HashSeed, json::raw::JsonMembers};
 use serde_json::value::RawValue;
 
 use super::{
@@ -16,7 +17,6 @@ use super::{
     label_entry::{LabelEntry, LabelScope, fields},
     label_text::with_labels,
 };
-use crate::model::{HashSeed, json::raw::JsonMembers};
 
 /// Most labels of all files together, and kustomizations that are looked at for all others. Thousands of them could name each
 /// other, and each of them files.

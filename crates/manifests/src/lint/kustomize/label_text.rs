@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use roster_engine::model::json::raw::{JsonMembers, JsonNode, is_object};
 use serde_json::value::RawValue;
-
-use crate::model::json::raw::{JsonMembers, JsonNode, is_object};
 
 /// The text of an object with these labels in the map at a path; `None` if that is the same text. Where the map is missing,
 /// `create` says whether to add it.

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use roster_engine::model::HashSeed;
 use serde_json::value::RawValue;
 
 use super::{
@@ -17,7 +18,6 @@ use super::{
     kustomized_labels::MOST_LABELS,
     overlay_combinations::{MAX_COMBINATIONS, combinations, count},
 };
-use crate::model::HashSeed;
 
 /// Most kustomizations and files that are looked at: thousands of kustomizations could name each other.
 const MOST: usize = 1 << 18;

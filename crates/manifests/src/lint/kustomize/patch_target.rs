@@ -1,8 +1,7 @@
 //! Which objects a patch of a kustomization changes.
 
+use roster_engine::model::{LabelQuery, Labels, wildcard};
 use serde_json::Value;
-
-use crate::model::{LabelQuery, Labels, wildcard};
 
 /// The objects that a patch changes. What is not given matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

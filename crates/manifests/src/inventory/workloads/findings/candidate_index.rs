@@ -2,11 +2,10 @@
 
 use std::{collections::HashMap, ops::Range};
 
+use roster_engine::model::{HashSeed, Labels};
+
 use super::matching::{Candidate, POD_NAME, may_be_added};
-use crate::{
-    inventory::workloads::workload::WorkloadController,
-    model::{HashSeed, Labels},
-};
+use crate::inventory::workloads::workload::WorkloadController;
 
 /// Workloads and pods, those of one namespace beside each other, and their places by each label that a selector may ask
 /// for: thousands of Services may each select one of thousands of workloads.

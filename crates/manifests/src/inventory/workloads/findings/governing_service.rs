@@ -3,16 +3,17 @@
 //! A pod has a name in DNS if an endpoint of the headless Service in its `subdomain` has its hostname (upstream:
 //! `ShouldSetHostname`). A StatefulSet sets both, an Indexed Job the hostname, and the Service must select the pods.
 
+use roster_engine::{
+    model::{Labels, Resource, Service},
+    reason::{Finding, Reason, Severity},
+};
+
 use super::{
     manifests::Manifests,
     matching::{Candidate, workload_name},
     service_checks::SelectedWorkloads,
 };
-use crate::{
-    engine::reason::{Finding, Reason, Severity},
-    inventory::workloads::workload::{Workload, WorkloadController},
-    model::{Labels, Resource, Service},
-};
+use crate::inventory::workloads::workload::{Workload, WorkloadController};
 
 impl<'a> Manifests<'a> {
     /// The finding about the Service in `serviceName` of a workload of the namespace.

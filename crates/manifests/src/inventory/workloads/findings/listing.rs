@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Service, json::message::shortened};
+use roster_engine::model::{Service, json::message::shortened};
 
 /// How many are named.
 const SHOWN: usize = 5;

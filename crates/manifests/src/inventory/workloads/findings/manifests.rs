@@ -5,19 +5,20 @@ use std::{
     ops::Range,
 };
 
+use roster_engine::{
+    model::{HashSeed, Labels, Pod, Service, Text},
+    reason::{Finding, Reason},
+};
+
 use super::{
     candidate_index::CandidateIndex,
     comparisons::{Comparisons, NotCompared},
     matching::{Candidate, may_be_added},
     unread_index::UnreadOfNamespace,
 };
-use crate::{
-    engine::reason::{Finding, Reason},
-    inventory::{
-        CustomResourcesOfNamespace,
-        workloads::{assume::WorkloadPods, autoscaler::Autoscaler, workload::Workload},
-    },
-    model::{HashSeed, Labels, Pod, Service, Text},
+use crate::inventory::{
+    CustomResourcesOfNamespace,
+    workloads::{assume::WorkloadPods, autoscaler::Autoscaler, workload::Workload},
 };
 
 /// A workload, and what became of it.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use roster_engine::model::Resource;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::Resource;
 
 /// As many Services as Deployments. `selector` and `labels` make what the one of a number selects, and has.
 fn many(

@@ -1,11 +1,10 @@
 //! Whether a selector matches the pods of a workload.
 
-use crate::{
-    inventory::workloads::{
-        identity::is_opaque,
-        workload::{Workload, WorkloadController},
-    },
-    model::{Labels, Pod, Resource, Text, json::message::shortened},
+use roster_engine::model::{Labels, Pod, Resource, Text, json::message::shortened};
+
+use crate::inventory::workloads::{
+    identity::is_opaque,
+    workload::{Workload, WorkloadController},
 };
 
 /// The label that says which pod of a StatefulSet it is.

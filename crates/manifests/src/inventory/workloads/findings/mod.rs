@@ -48,6 +48,11 @@ pub use self::{
     unassumed::UnassumedWorkloads,
     unread_index::{UnreadIndex, UnreadMatch, UnreadOfNamespace},
 };
+use roster_engine::{
+    model::{Pod, Service, Text},
+    reason::{Finding, Reason, Severity},
+};
+
 use super::{
     assume::WorkloadPods,
     autoscaler::Autoscaler,
@@ -56,11 +61,7 @@ use super::{
     unread::UnreadObjects,
     workload::{Workload, WorkloadController, api_group},
 };
-use crate::{
-    engine::reason::{Finding, Reason, Severity},
-    inventory::CustomResources,
-    model::{Pod, Service, Text},
-};
+use crate::inventory::CustomResources;
 
 /// The objects that are compared.
 #[derive(Clone, Copy, Debug)]

@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use roster_engine::{
+    label_values::{LabelValues, NEIGHBOURS},
+    model::{HashSeed, Labels, Text},
+    phrase::label_text,
+};
+
 use super::{
     comparisons::{Comparisons, NotCompared},
     letters::{are_alike, letters, letters_below, may_be_mistyped},
     matching::{Candidate, may_be_added},
-};
-use crate::{
-    engine::{
-        label_values::{LabelValues, NEIGHBOURS},
-        phrase::label_text,
-    },
-    model::{HashSeed, Labels, Text},
 };
 
 /// The most candidates that share a label, or a value, with a selector and are compared with it.

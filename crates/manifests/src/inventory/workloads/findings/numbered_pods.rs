@@ -1,15 +1,16 @@
 //! Selectors that ask for one pod of a StatefulSet, by its name or number.
 
+use roster_engine::{
+    model::{Labels, Text},
+    reason::{Reason, Severity},
+};
+
 use super::{
     manifests::Manifests,
     matching::{POD_INDEX, POD_NAME, ordinal, workload_name},
     selector_fault::SelectorFault,
 };
-use crate::{
-    engine::reason::{Reason, Severity},
-    inventory::workloads::workload::{Workload, WorkloadController},
-    model::{Labels, Text},
-};
+use crate::inventory::workloads::workload::{Workload, WorkloadController};
 
 /// A label of a selector that only one pod of a StatefulSet has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,12 @@ use std::{
     fmt::Write,
 };
 
+use roster_engine::{
+    model::{ContainerPort, HashSeed, Service, TargetPort, Text, json::message::shortened, protocol_or_tcp},
+    phrase::counted,
+    reason::{Finding, Reason, Severity},
+};
+
 use super::{
     comparisons::{Comparisons, NotCompared},
     letters::{are_alike, may_be_mistyped},
@@ -14,14 +20,7 @@ use super::{
     matching::workload_name,
     selection::Selection,
 };
-use crate::{
-    engine::{
-        phrase::counted,
-        reason::{Finding, Reason, Severity},
-    },
-    inventory::workloads::assume::WorkloadPods,
-    model::{ContainerPort, HashSeed, Service, TargetPort, Text, json::message::shortened, protocol_or_tcp},
-};
+use crate::inventory::workloads::assume::WorkloadPods;
 
 /// How many workloads are named that lack a port, each with the names that it has.
 const NAMED: usize = 20;

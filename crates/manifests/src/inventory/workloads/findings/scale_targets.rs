@@ -2,6 +2,11 @@
 
 use std::collections::HashMap;
 
+use roster_engine::{
+    model::{HashSeed, ObjectKey, OwnerReference, Resource, json::message::shortened},
+    reason::{Finding, Reason, Severity},
+};
+
 use super::{
     comparisons::Comparisons,
     letters::{letters_below, may_be_mistyped},
@@ -10,13 +15,9 @@ use super::{
     unmatched::Namespaces,
     unread_index::UnreadMatch,
 };
-use crate::{
-    engine::reason::{Finding, Reason, Severity},
-    inventory::workloads::{
-        autoscaler::Autoscaler,
-        workload::{Workload, api_group},
-    },
-    model::{HashSeed, ObjectKey, OwnerReference, Resource, json::message::shortened},
+use crate::inventory::workloads::{
+    autoscaler::Autoscaler,
+    workload::{Workload, api_group},
 };
 
 /// Most workloads of a kind whose names are compared with the one of an autoscaler.

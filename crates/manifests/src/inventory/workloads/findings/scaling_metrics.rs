@@ -2,6 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use roster_engine::{
+    model::{HashSeed, Text, json::message::shortened},
+    reason::{Finding, Reason, Severity},
+};
+
 use super::{
     comparisons::Comparisons,
     letters::{are_alike, may_be_mistyped},
@@ -10,14 +15,10 @@ use super::{
     matching::workload_name,
     scale_targets::of_autoscaler,
 };
-use crate::{
-    engine::reason::{Finding, Reason, Severity},
-    inventory::workloads::{
-        autoscaler::{Autoscaler, ResourceMetric},
-        requests::ContainerRequests,
-        workload::{Workload, api_group},
-    },
-    model::{HashSeed, Text, json::message::shortened},
+use crate::inventory::workloads::{
+    autoscaler::{Autoscaler, ResourceMetric},
+    requests::ContainerRequests,
+    workload::{Workload, api_group},
 };
 
 /// Most containers whose names are compared with that of a metric.

@@ -1,13 +1,13 @@
 //! What is found about autoscalers, and the Services that give pods their names.
 #![expect(clippy::needless_pass_by_value, reason = "rows are written with json!")]
 
+use roster_engine::model::Resource;
 use serde_json::{Value, json};
 
 use super::{
     tests::{check, found, service, spec},
     *,
 };
-use crate::model::Resource;
 
 /// An autoscaler of a workload, with these metrics.
 fn scaler(name: &'static str, kind: &str, of: &str, metrics: Value) -> (&'static str, &'static str, Value) {

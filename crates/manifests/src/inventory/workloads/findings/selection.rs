@@ -1,5 +1,7 @@
 //! What a selector selects in its namespace.
 
+use roster_engine::model::{Labels, Pod};
+
 use super::{
     candidate_index::CandidateIndex,
     comparisons::{Comparisons, NotCompared},
@@ -8,10 +10,7 @@ use super::{
     matching::{Candidate, workload_name},
     numbered_pods::AskedPod,
 };
-use crate::{
-    inventory::workloads::{assume::WorkloadPods, workload::Workload},
-    model::{Labels, Pod},
-};
+use crate::inventory::workloads::{assume::WorkloadPods, workload::Workload};
 
 /// The workloads and pods that a selector selects.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! What is wrong with a selector that selects nothing.
 
-use crate::engine::reason::{Reason, Severity};
+use roster_engine::reason::{Reason, Severity};
 
 /// What is wrong with a selector.
 #[derive(Clone, Debug)]

@@ -1,5 +1,11 @@
 //! The checks of the Services of one namespace.
 
+use roster_engine::{
+    model::{Labels, Service, ServiceType, Text},
+    phrase::counted,
+    reason::{Finding, Reason},
+};
+
 use super::{
     comparisons::{Comparisons, NotCompared},
     listing::ServiceNames,
@@ -12,14 +18,7 @@ use super::{
     unmatched::Namespaces,
     unread_index::UnreadMatch,
 };
-use crate::{
-    engine::{
-        phrase::counted,
-        reason::{Finding, Reason},
-    },
-    inventory::workloads::{assume::WorkloadPods, workload::Workload},
-    model::{Labels, Service, ServiceType, Text},
-};
+use crate::inventory::workloads::{assume::WorkloadPods, workload::Workload};
 
 /// The Services of one workload.
 #[derive(Debug, Default)]

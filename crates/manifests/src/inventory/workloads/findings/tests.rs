@@ -1,13 +1,11 @@
 //! What is found, and what is not.
 #![expect(clippy::needless_pass_by_value, reason = "rows are written with json!")]
 
+use roster_engine::model::{ObjectKey, Resource};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    inventory::workloads::{KnownObjects, MAX_PODS, assume},
-    model::{ObjectKey, Resource},
-};
+use crate::inventory::workloads::{KnownObjects, MAX_PODS, assume};
 
 /// The objects of a namespace, each as its kind, its name and its `spec`, which is that of a Pod with its `labels`. A kind with
 /// `hook` before it is that of a hook of Helm.
@@ -67,7 +65,7 @@ fn found_in(all: &Objects) -> Vec<Finding> {
         pods: &all.pods,
         nodes: &[],
         zones: &[],
-        families: crate::model::defaults::ClusterFamilies::default(),
+        families: roster_engine::model::defaults::ClusterFamilies::default(),
         due: false,
         max_pods: MAX_PODS,
     });

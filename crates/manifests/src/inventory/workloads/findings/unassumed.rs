@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
+use roster_engine::model::{HashSeed, Labels, Text};
+
 use super::{candidate_index::CandidateIndex, matching::Candidate};
-use crate::{
-    inventory::workloads::workload::Workload,
-    model::{HashSeed, Labels, Text},
-};
+use crate::inventory::workloads::workload::Workload;
 
 /// The workloads whose pods are not assumed because there are too many, by namespace.
 #[derive(Debug, Default)]

@@ -2,6 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use roster_engine::{
+    model::{Labels, Text},
+    reason::{Reason, Severity},
+};
+
 use super::{
     candidate_index::{CandidateIndex, CandidatePlaces},
     comparisons::{Comparisons, NotCompared},
@@ -10,10 +15,6 @@ use super::{
     near_miss::{NearMiss, NearbyCandidates},
     selector_fault::{SelectorFault, not_checked},
     unread_index::UnreadMatch,
-};
-use crate::{
-    engine::reason::{Reason, Severity},
-    model::{Labels, Text},
 };
 
 /// The namespaces, and all that is in them.

@@ -2,11 +2,10 @@
 
 use std::{collections::HashMap, fmt};
 
+use roster_engine::model::{HashSeed, Labels, ObjectKey, Resource, Text};
+
 use super::{candidate_index::CandidateIndex, matching::Candidate};
-use crate::{
-    inventory::workloads::{unread::UnreadObjects, workload::Workload},
-    model::{HashSeed, Labels, ObjectKey, Resource, Text},
-};
+use crate::inventory::workloads::{unread::UnreadObjects, workload::Workload};
 
 /// Most objects with a label of a selector that are compared with it: any number of Services may have such a selector.
 const MAX_COMPARED: usize = 256;

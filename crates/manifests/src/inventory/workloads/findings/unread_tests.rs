@@ -1,5 +1,6 @@
 //! What is not concluded beside objects that cannot be read.
 
+use roster_engine::model::{ObjectKey, Resource};
 use serde_json::{Value, json};
 
 use super::{
@@ -7,7 +8,6 @@ use super::{
     tests::{found_beside, service, spec},
     *,
 };
-use crate::model::{ObjectKey, Resource};
 
 fn unread(kind: &str, name: &str, pods: UnreadPods) -> UnreadObjects {
     let mut unread = UnreadObjects::default();

@@ -3,10 +3,9 @@
 //! A patch names only the fields that a rule changes. Fields that this build does not know therefore survive.
 
 use json_patch::{AddOperation, PatchOperation, RemoveOperation, ReplaceOperation, jsonptr::PointerBuf};
+use roster_engine::model::json::{path::PathEnd, pointer::pointer};
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
-
-use super::{path::PathEnd, pointer::pointer};
 
 /// An operation of a JSON patch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -5,6 +5,7 @@
 
 use std::{borrow::Cow, cell::RefCell, fmt};
 
+use roster_engine::model::json::BorrowedText;
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor},
@@ -48,36 +49,6 @@ impl<R: Serialize> ReviewAnswer<R> {
     /// The answer as JSON. The response holds text, numbers and JSON only, so that this does not fail.
     pub(crate) fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
-    }
-}
-
-/// A string that borrows from the body unless it contains escapes; `null` is the empty string.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct BorrowedText<'a>(pub(crate) Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for BorrowedText<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-        impl<'de> Visitor<'de> for TextVisitor {
-            type Value = BorrowedText<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<BorrowedText<'de>, E> {
-                Ok(BorrowedText(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<BorrowedText<'de>, E> {
-                Ok(BorrowedText(Cow::Owned(text.to_owned())))
-            }
-
-            fn visit_unit<E>(self) -> Result<BorrowedText<'de>, E> {
-                Ok(BorrowedText::default())
-            }
-        }
-        d.deserialize_any(TextVisitor)
     }
 }
 

@@ -11,7 +11,7 @@ fn update(old: &Value, new: &Value, change: impl FnOnce(&mut Settings)) -> Decis
     let (inventory, mut settings) = (cluster(), strict());
     settings.set(Rule::EndpointsDeprecated, Mode::Off);
     change(&mut settings);
-    ask(new, Some(old), Stage::Validate, &settings, &Snapshot::of(&inventory))
+    ask(new, Some(old), Stage::Validate, &settings, &Answers(Snapshot::of(&inventory)))
 }
 
 #[test]

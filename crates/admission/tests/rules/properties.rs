@@ -141,7 +141,7 @@ proptest! {
     #[test]
     fn a_second_patch_is_empty_and_unknown_fields_survive(object in objects(), settings in settings()) {
         let inventory = cluster();
-        let cluster = Snapshot::of(&inventory);
+        let cluster = Answers(Snapshot::of(&inventory));
         let decision = ask(&object, None, Stage::Mutate, &settings, &cluster);
         prop_assert!(decision.allowed());
         let patch: json_patch::Patch = serde_json::from_value(serde_json::to_value(&decision.patch).unwrap()).unwrap();
@@ -195,7 +195,7 @@ proptest! {
         let inventory = cluster();
         if let Ok((version, request)) = read_review(&body) {
             for stage in [Stage::Mutate, Stage::Validate] {
-                let decision = decide(&request, stage, &settings, &Snapshot::of(&inventory));
+                let decision = decide(&request, stage, &settings, &Answers(Snapshot::of(&inventory)));
                 let answer: Value = serde_json::from_slice(&answer_review(version, &request.uid, &decision)).unwrap();
                 prop_assert_eq!(&answer["response"]["allowed"], &Value::from(decision.allowed()));
             }

@@ -1,12 +1,13 @@
+use roster_admission::offline_review::{Namespaces, Reviewer};
+
 use super::*;
-use crate::admission::offline_review::{Namespaces, Reviewer};
 
 const TOLERATE: &str = "/metadata/annotations/service.alpha.kubernetes.io~1tolerate-unready-endpoints";
 
 fn reviewed(object: &Value, old: Option<&Value>, settings: &Settings) -> ReviewResult {
     let (inventory, writer) = (cluster(), Writer { user: "jane", namespace: "" });
     let old = old.map(Value::to_string);
-    review_object(&object.to_string(), old.as_deref(), writer, settings, &Snapshot::of(&inventory)).unwrap()
+    review_object(&object.to_string(), old.as_deref(), writer, settings, &Answers(Snapshot::of(&inventory))).unwrap()
 }
 
 #[test]
@@ -63,7 +64,8 @@ fn the_namespace_is_that_of_the_object_or_of_the_writer_or_default() {
         object["metadata"]["namespace"] = namespace.into();
         let settings = only(&[(Rule::Provenance, Mode::Warn)]);
         let writer = Writer { user: "", namespace: of_writer };
-        let review = review_object(&object.to_string(), None, writer, &settings, &Snapshot::of(&inventory)).unwrap();
+        let review =
+            review_object(&object.to_string(), None, writer, &settings, &Answers(Snapshot::of(&inventory))).unwrap();
         review
             .decision
             .warnings
@@ -79,7 +81,7 @@ fn the_namespace_is_that_of_the_object_or_of_the_writer_or_default() {
 #[test]
 fn rules_without_the_kinds_they_need_are_not_checked() {
     let inventory = Inventory::default();
-    let snapshot = Snapshot::of(&inventory);
+    let snapshot = Answers(Snapshot::of(&inventory));
     let settings = strict();
     let slice = object("EndpointSlice", "s", &[("/endpoints/0/hints", json!({ "forZones": [{ "name": "z" }] }))]);
     let decision = ask(&slice, None, Stage::Validate, &settings, &snapshot);
@@ -104,7 +106,7 @@ fn objects_of_other_namespaces_are_not_all_that_there_are() {
     inventory.services.push(serde_json::from_value(json!({ "metadata": meta })).unwrap());
     inventory.pods.push(serde_json::from_value(json!({ "metadata": meta, "status": status })).unwrap());
     inventory.slices.push(serde_json::from_value(json!({ "metadata": meta, "addressType": "IPv4" })).unwrap());
-    let snapshot = Snapshot::of_part(&inventory);
+    let snapshot = Answers(Snapshot::of_part(&inventory));
     let slice = object("EndpointSlice", "s", &[]);
     let decision = ask(&slice, None, Stage::Validate, &strict(), &snapshot);
     let notes: Vec<_> = decision.audit.iter().map(|(k, v)| format!("{k}: {v}")).collect();

@@ -1,4 +1,5 @@
 //! The rules as tables: an object, the findings in it, and its changed form.
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod admission_review;
 mod endpoints;
@@ -9,20 +10,19 @@ mod ratchet;
 mod service;
 mod slice;
 
-use serde_json::{Value, json};
-
-use super::{
+use roster_admission::{
     offline_review::{ReviewResult, Writer, review_object},
+    patch::{PatchOp, apply},
     *,
 };
-use crate::{
-    inventory::{Inventory, Snapshot},
-    model::json::patch::{PatchOp, apply},
-};
+use roster_engine::model::Cidr;
+use roster_manifests::inventory::{Answers, Inventory, Snapshot};
+use serde_json::{Value, json};
 
 /// Ranges that a policy `strict` allows and denies.
 fn ranges(allowed: &[&str], denied: &[&str]) -> Ranges {
-    Ranges::of(&[("strict", allowed, denied)])
+    let read = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<Cidr>>();
+    Ranges::of(&[("strict", &read(allowed), &read(denied))])
 }
 
 fn all<T: serde::de::DeserializeOwned>(values: Vec<Value>) -> Vec<T> {
@@ -154,7 +154,7 @@ fn found(rule: Rule, object: &Value, change: impl FnOnce(&mut Settings)) -> Vec<
     let inventory = cluster();
     let mut settings = only(&[(rule, Mode::Enforce)]);
     change(&mut settings);
-    let decision = ask(object, None, Stage::Validate, &settings, &Snapshot::of(&inventory));
+    let decision = ask(object, None, Stage::Validate, &settings, &Answers(Snapshot::of(&inventory)));
     assert_eq!(decision.allowed(), !decision.findings.iter().any(|f| f.refused), "{decision:?}");
     decision.findings.iter().map(|f| format!("{}: {}", f.field, f.message)).collect()
 }
@@ -173,7 +173,7 @@ fn check(kind: &str, object_name: &str, rows: &[Row<'_>]) {
 fn patched(object: &Value, change: impl FnOnce(&mut Settings)) -> (Value, Value) {
     let (inventory, mut settings) = (cluster(), strict());
     change(&mut settings);
-    let cluster = Snapshot::of(&inventory);
+    let cluster = Answers(Snapshot::of(&inventory));
     let decision = ask(object, None, Stage::Mutate, &settings, &cluster);
     assert!(decision.allowed());
     let patch = serde_json::to_value(&decision.patch).unwrap();

@@ -58,7 +58,8 @@ fn a_change_is_reported_by_the_webhook_that_makes_it() {
 fn forbidden_takes_precedence_over_invalid() {
     let inventory = cluster();
     let settings = only(&[(Rule::SpecialAddress, Mode::Enforce), (Rule::Provenance, Mode::Enforce)]);
-    let denied = ask(&loopbacks(1), None, Stage::Validate, &settings, &Snapshot::of(&inventory)).denied.unwrap();
+    let denied =
+        ask(&loopbacks(1), None, Stage::Validate, &settings, &Answers(Snapshot::of(&inventory))).denied.unwrap();
     assert_eq!((denied.code, denied.reason), (403, "Forbidden"));
     assert_eq!(
         denied.message,
@@ -72,7 +73,7 @@ fn a_refusal_names_the_policy_behind_each_rule() {
     let inventory = cluster();
     let mut settings = only(&[(Rule::SpecialAddress, Mode::Enforce)]);
     settings.set_by(Rule::Provenance, Mode::Enforce, &"strict".into());
-    let decision = ask(&loopbacks(2), None, Stage::Validate, &settings, &Snapshot::of(&inventory));
+    let decision = ask(&loopbacks(2), None, Stage::Validate, &settings, &Answers(Snapshot::of(&inventory)));
     assert_eq!(
         decision.denied.unwrap().message,
         "subsets[0].addresses[0].ip: 127.0.0.0 is a loopback address (special-address); \
@@ -114,7 +115,7 @@ fn texts_are_bounded_for_any_object() {
     };
     for settings in [all(Mode::Enforce), all(Mode::Warn)] {
         for (object, name) in [(&service, "service"), (&loopbacks(900), "endpoints")] {
-            let decision = ask(object, None, Stage::Validate, &settings, &Snapshot::of(&inventory));
+            let decision = ask(object, None, Stage::Validate, &settings, &Answers(Snapshot::of(&inventory)));
             for warning in &decision.warnings {
                 assert!(warning.chars().count() <= 120, "{name}: {warning}");
                 assert!(warning.ends_with(')') || warning.starts_with("and "), "{name}: {warning}");
@@ -200,5 +201,5 @@ fn an_unreadable_object_is_allowed_with_a_warning() {
     assert!(decision.allowed());
     let want = "roster: the Service cannot be read: invalid type: string \"none\", expected a list";
     assert_eq!(decision.warnings, [want]);
-    assert!(decision.audit.contains_key("unseen"));
+    assert!(decision.audit.contains_key("unreviewed"));
 }

@@ -5,13 +5,14 @@
 
 use std::{borrow::Cow, fmt, ops::Range};
 
+use roster_engine::model::json::{message::shortened, pointer::Pointer, raw::text_of};
 use serde::{
     Deserializer,
     de::{DeserializeSeed, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
-use super::{ignored_scalars::ignore_scalars, message::shortened, pointer::Pointer, raw::text_of};
+use super::ignored_scalars::ignore_scalars;
 
 /// Larger texts are not searched: an API server stores 1.5 MiB.
 const MAX_SEARCHED: usize = 2 << 20;

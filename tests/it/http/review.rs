@@ -292,6 +292,7 @@ async fn what_is_too_large_is_refused() {
         ("an object alone", format!(r#"{{"kind":"Service"{long}}}"#)),
         ("a recorded review", format!(r#"{{"kind":"AdmissionReview"{long}}}"#)),
         ("a policy", format!(r#"{{"object":{{"kind":"Service"}},"policies":[{policy}]}}"#)),
+        ("policies", format!(r#"{{"object":{{"kind":"Service"}},"policies":[{}]}}"#, vec!["{}"; 10_001].join(","))),
         ("what is known", format!(r#"{{"object":{{"kind":"Service"}},"endpointSlices":[{}]}}"#, slice(2_000_000))),
     ] {
         let answer = post(&router, "/v1/review", JSON, body).await;

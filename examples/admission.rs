@@ -2,8 +2,7 @@
 
 use std::{error::Error, fs::File};
 
-use roster_admission as admission;
-use roster_admission::{Mode, Rule, Settings, Stage};
+use roster_admission::{self as admission, Mode, Rule, Settings, Stage};
 use roster_manifests::{
     decode::{self, Source},
     inventory::{Answers, Inventory, Snapshot},

@@ -6,8 +6,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use roster_admission as admission;
-use roster_admission::{Mode, Rule, Settings, Stage};
+use roster_admission::{self as admission, Mode, Rule, Settings, Stage};
 use roster_engine::{
     plan::plan,
     state::{Controller, Options},

@@ -4,8 +4,7 @@
 use std::{hint::black_box, time::Instant};
 
 use anyhow::{Context, Result, ensure};
-use roster_admission as admission;
-use roster_admission::{Mode, Rule, Settings, Stage};
+use roster_admission::{self as admission, Mode, Rule, Settings, Stage};
 use roster_engine::model::{EndpointSlice, Node, Pod, Service};
 use roster_manifests::inventory::{Answers, NamespaceRow, Store};
 use serde_json::{Value, json};

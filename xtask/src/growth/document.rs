@@ -58,25 +58,26 @@ fn dimensions(name: &str) -> &str {
 
 /// A row for each way in, in order of their names.
 pub(super) fn rows(results: &[CaseResult]) -> Vec<WayRow<'_>> {
+    by_way(results.iter()).into_iter().filter_map(|(name, cases)| WayRow::of(name, &cases)).collect()
+}
+
+/// The cases of each way in.
+fn by_way<'r>(results: impl Iterator<Item = &'r CaseResult>) -> BTreeMap<&'r str, Vec<&'r CaseResult>> {
     let mut ways: BTreeMap<&str, Vec<&CaseResult>> = BTreeMap::new();
     for result in results {
         let way = result.name.split_once(": ").map_or(result.name.as_str(), |(way, _)| way);
         ways.entry(way).or_default().push(result);
     }
-    ways.into_iter().filter_map(|(name, cases)| WayRow::of(name, &cases)).collect()
+    ways
 }
 
 /// The dimensions of each way in that take the most instructions a byte, by the names of their cases.
 pub(super) fn costliest(results: &[CaseResult]) -> Vec<&str> {
     /// Of each way in.
     const MEASURED: usize = 2;
-    let mut ways: BTreeMap<&str, Vec<&CaseResult>> = BTreeMap::new();
-    for result in results.iter().filter(|result| !result.name.contains(" × ")) {
-        let way = result.name.split_once(": ").map_or(result.name.as_str(), |(way, _)| way);
-        ways.entry(way).or_default().push(result);
-    }
+    let single = results.iter().filter(|result| !result.name.contains(" × "));
     let mut names = Vec::new();
-    for cases in ways.values_mut() {
+    for cases in by_way(single).values_mut() {
         cases.sort_by_key(|case| std::cmp::Reverse(per_byte(case)));
         names.extend(cases.iter().take(MEASURED).map(|case| case.name.as_str()));
     }

@@ -3,15 +3,15 @@
 use roster_engine::{explain::PodVerdict, record::Scope};
 
 use super::{
-    explained_service::ExplainedService,
-    test_answer::Explained,
-    test_file::{PodExpectation, PortChoice},
+    explanation_by_pod::ExplanationByPod,
+    test_answer::{Explained, first_names},
+    test_file::PodExpectation,
     test_input::TestInput,
     test_result::{Difference, Differences},
 };
 
 /// Why the Service has no such pod or port.
-fn missing(of_service: &ExplainedService, wanted: &PodExpectation) -> String {
+fn missing(of_service: &ExplanationByPod, wanted: &PodExpectation) -> String {
     const SHOWN: usize = 10;
     let mut ports: Vec<String> = of_service
         .of_pod(&wanted.name)
@@ -29,17 +29,14 @@ fn missing(of_service: &ExplainedService, wanted: &PodExpectation) -> String {
         let why = why.map(|cause| format!(": {}: {}", cause.code, cause.detail)).unwrap_or_default();
         return format!("the Service has no pod {}, and selects no pod at all{why}", wanted.name);
     }
-    let more = all - pods.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("the Service does not select a pod {}; it selects: {}{more}", wanted.name, pods.join(", "))
+    format!("the Service does not select a pod {}; it selects: {}", wanted.name, first_names(&pods, all))
 }
 
 pub(super) fn check(wanted: &PodExpectation, input: &TestInput<'_>) -> Differences {
     let of_service = input.explain(input.entry(&wanted.service)?);
     let is_port = |row: &PodVerdict| match (&wanted.port, &row.port) {
         (None, _) | (_, None) => true,
-        (Some(PortChoice::Number(number)), Some(port)) => port.port == *number,
-        (Some(PortChoice::Name(name)), Some(port)) => port.name == *name,
+        (Some(wanted), Some(port)) => wanted.has(&port.name, port.port),
     };
     let rows: Vec<&PodVerdict> = of_service.of_pod(&wanted.name).filter(|row| is_port(row)).collect();
     if rows.is_empty() {

@@ -9,7 +9,7 @@ use roster_engine::{
 };
 
 use super::{
-    test_answer::{Answer, Explained, Found, Question, ServingQuestion},
+    test_answer::{Answer, Explained, Found, Question, ServingQuestion, first_names},
     test_file::{PortChoice, ServesExpectation},
     test_input::TestInput,
     test_result::{Difference, Differences},
@@ -102,9 +102,7 @@ fn why(wanted: &ServesExpectation, names: &[String], input: &TestInput<'_>) -> R
     let explanation = &of_service.explanation;
     let mut why = Explained::default();
     if !names.is_empty() {
-        let more = names.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        why.add(|| format!("found: {}{more}", names[..names.len().min(NAMED)].join(", ")));
+        why.add(|| format!("found: {}", first_names(&names[..names.len().min(NAMED)], names.len())));
     }
     let key = entry.service.map(Service::key);
     let of_input =
@@ -119,11 +117,7 @@ fn why(wanted: &ServesExpectation, names: &[String], input: &TestInput<'_>) -> R
     for cause in causes.filter(|c| !(is_known && c.code == Reason::SelectorMatchesNothing)) {
         why.add(|| format!("{}: {}", cause.code, cause.detail));
     }
-    let port = |p: &PortName| match &wanted.port {
-        Some(PortChoice::Number(number)) => p.port == *number,
-        Some(PortChoice::Name(name)) => p.name == *name,
-        None => true,
-    };
+    let port = |p: &PortName| wanted.port.as_ref().is_none_or(|wanted| wanted.has(&p.name, p.port));
     let rows = explanation.rows.iter().filter(|r| r.state != PodState::Ready && r.port.as_ref().is_none_or(port));
     for (row, cause) in rows.filter_map(|row| Some((row, row.reasons.first()?))) {
         why.add(|| {

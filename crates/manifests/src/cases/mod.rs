@@ -13,7 +13,7 @@ mod check_pod;
 mod check_review;
 mod check_serves;
 mod check_upgrade;
-mod explained_service;
+mod explanation_by_pod;
 mod test_answer;
 mod test_file;
 mod test_file_fault;

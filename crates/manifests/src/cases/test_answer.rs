@@ -82,6 +82,15 @@ impl Explained {
     }
 }
 
+/// The first of a number of names: `a, b and 2 more`.
+pub(super) fn first_names<T: AsRef<str>>(first: &[T], all: usize) -> String {
+    let names: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+    match all - first.len() {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
 impl FromIterator<String> for Explained {
     fn from_iter<I: IntoIterator<Item = String>>(lines: I) -> Self {
         let mut explained = Self::default();

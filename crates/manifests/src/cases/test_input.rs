@@ -19,7 +19,7 @@ use roster_engine::{
 use serde_json::value::RawValue;
 
 use super::{
-    explained_service::ExplainedService,
+    explanation_by_pod::ExplanationByPod,
     test_answer::{Answer, Question},
     test_file::PortChoice,
 };
@@ -43,7 +43,7 @@ pub struct TestInput<'a> {
     namespaces: Namespaces,
     answers: RefCell<BTreeMap<Question, Result<Rc<Answer>, String>>>,
     /// By the namespace and the name of the Service.
-    explained: RefCell<HashMap<(&'a str, &'a str), Rc<ExplainedService>, HashSeed>>,
+    explained: RefCell<HashMap<(&'a str, &'a str), Rc<ExplanationByPod>, HashSeed>>,
     zones: OnceCell<BTreeSet<Text>>,
     /// The first Service of each name, by its place.
     names: OnceCell<HashMap<&'a str, usize, HashSeed>>,
@@ -183,11 +183,11 @@ impl<'a> TestInput<'a> {
     }
 
     /// What `explain` says of a Service, which is found once for all cases that ask it.
-    pub(super) fn explain(&self, entry: &'a Entry<'a>) -> Rc<ExplainedService> {
+    pub(super) fn explain(&self, entry: &'a Entry<'a>) -> Rc<ExplanationByPod> {
         let mut explained = self.explained.borrow_mut();
         let of_service = explained.entry((entry.namespace.as_str(), entry.name.as_str())).or_insert_with(|| {
             let focus = Focus { unknown: self.index.unknown_of(entry), ..Focus::default() };
-            Rc::new(ExplainedService::new(explain_only(&self.index.state(entry), &self.options, focus)))
+            Rc::new(ExplanationByPod::new(explain_only(&self.index.state(entry), &self.options, focus)))
         });
         of_service.clone()
     }
@@ -235,9 +235,14 @@ pub fn placed(key: ObjectKey, namespace: &str) -> ObjectKey {
 impl PortChoice {
     /// Whether this is the port of the Service that is meant.
     pub(super) fn is(&self, port: &ServicePort) -> bool {
+        self.has(&port.name, port.port)
+    }
+
+    /// Whether the port of this name and number is meant.
+    pub(super) fn has(&self, of_name: &Text, of_number: i32) -> bool {
         match self {
-            Self::Number(number) => port.port == *number,
-            Self::Name(name) => port.name == *name,
+            Self::Number(number) => of_number == *number,
+            Self::Name(name) => of_name == name,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The objects of a cluster, one table for each resource.
 
-use std::sync::{Arc, atomic::AtomicUsize};
+use std::{ops::Deref, sync::atomic::AtomicUsize};
 
 use roster_admission::Unknown;
 use roster_engine::model::Labels;
@@ -122,28 +122,14 @@ pub trait IndexReader: Send + Sync {
     fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<Self::Storage>) -> T) -> T;
 }
 
-impl<I: IndexReader> IndexReader for &I {
-    type Storage = I::Storage;
+/// A reference to an index, and a shared one.
+impl<P> IndexReader for P
+where
+    P: Deref<Target: IndexReader> + Send + Sync,
+{
+    type Storage = <P::Target as IndexReader>::Storage;
 
-    const ROWS_AT_ONCE: usize = I::ROWS_AT_ONCE;
-
-    fn left(&self) -> usize {
-        (**self).left()
-    }
-
-    fn spend(&self, rows: usize) {
-        (**self).spend(rows);
-    }
-
-    fn read<T>(&self, ask: impl FnOnce(&ClusterIndex<Self::Storage>) -> T) -> T {
-        (**self).read(ask)
-    }
-}
-
-impl<I: IndexReader> IndexReader for Arc<I> {
-    type Storage = I::Storage;
-
-    const ROWS_AT_ONCE: usize = I::ROWS_AT_ONCE;
+    const ROWS_AT_ONCE: usize = P::Target::ROWS_AT_ONCE;
 
     fn left(&self) -> usize {
         (**self).left()

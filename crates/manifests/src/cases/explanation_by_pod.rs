@@ -9,13 +9,13 @@ use roster_engine::{
 
 /// An explanation of which thousands of cases may each ask for one pod.
 #[derive(Debug)]
-pub(super) struct ExplainedService {
+pub(super) struct ExplanationByPod {
     pub(super) explanation: Explanation,
     /// The places of the rows of a pod.
     of_pods: HashMap<Text, Vec<usize>, HashSeed>,
 }
 
-impl ExplainedService {
+impl ExplanationByPod {
     pub(super) fn new(explanation: Explanation) -> Self {
         let mut of_pods: HashMap<Text, Vec<usize>, HashSeed> = HashMap::default();
         for (place, row) in explanation.rows.iter().enumerate() {

@@ -151,8 +151,10 @@ mod tests {
         let want =
             "\"a\\u202eb\": \"c\\u009bd\\n\"\ne: |\n  two\n  lines\nf: \"hidden-text-1-\"\ng:\n- \"\\U000e0041\\\"\"\n";
         assert_eq!(yaml, want);
-        let read: serde_json::Value =
-            serde_json::from_str(&roster_manifests::decode::yaml_as_json(&yaml, "").unwrap()).unwrap();
+        let read: serde_json::Value = serde_json::from_str(
+            &roster_manifests::decode::yaml_as_json(&yaml, &roster_manifests::decode::Source::file("")).unwrap(),
+        )
+        .unwrap();
         assert_eq!(read, serde_json::from_str::<serde_json::Value>(json).unwrap());
     }
 

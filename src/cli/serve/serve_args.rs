@@ -45,7 +45,7 @@ pub(crate) struct Serve {
     /// Maximum open connections of each listener; for one more, the client with the most loses one
     #[arg(long, value_name = "N", default_value_t = ServerOptions::default().max_connections, value_parser = at_least_one, help_heading = "Limits")]
     max_connections: usize,
-    /// Maximum size of a body in MiB, after decompression; a larger body gets a 413
+    /// Maximum size of a body in MiB, after decompression, and of YAML an eighth of it; a larger body gets a 413
     #[arg(long, value_name = "MIB", default_value_t = RestLimits::default().body >> 20, value_parser = mebibytes, help_heading = "Limits")]
     max_body: usize,
     /// Maximum size of a body of /v1/cluster in MiB, after decompression

@@ -33,6 +33,10 @@ impl ActivityStage {
     const ALL: [Self; 5] = [Self::Opening, Self::Idle, Self::Receiving, Self::Responding, Self::Computing];
 }
 
+/// How long a new connection counts as one between two requests: the first one is on its way, and a flood of connections that
+/// had a response would evict nothing but those that come after it.
+pub(super) const ARRIVING: Duration = Duration::from_millis(100);
+
 /// How long a response must have stood still before it may be evicted.
 const STALLED: Duration = Duration::from_secs(1);
 
@@ -132,6 +136,9 @@ impl Activity {
         match progress {
             ActivityStage::Computing => None,
             ActivityStage::Responding if now.saturating_duration_since(moved) < STALLED => None,
+            ActivityStage::Opening if now.saturating_duration_since(self.born) < ARRIVING => {
+                Some(EvictionRank { progress: ActivityStage::Idle, moved })
+            }
             _ => Some(EvictionRank { progress, moved }),
         }
     }

@@ -81,31 +81,25 @@ pub(super) struct ListenerPlaces {
     pub(super) openings: Ledger,
     /// Requests over HTTP/2. Over HTTP/1 a connection has one at a time, for which it has its place.
     streams: Ledger,
-    /// Requests over HTTP/2 of peers with credit: requests that are answered at once cannot be evicted, and many of them may take all
-    /// other places.
-    streams_with_credit: Ledger,
     pub(super) standings: Standings,
 }
 
 impl ListenerPlaces {
     /// The places of a listener with at most this many connections: a quarter as many without a request, and four times
-    /// as many requests over HTTP/2, and half as many more of peers with credit.
+    /// as many requests over HTTP/2.
     pub(super) fn new(health: &Health, listener: &'static str, connections: usize) -> Self {
         let total = connections as u64;
         Self {
             connections: health.ledger(listener, "connections", total),
             openings: health.ledger(listener, "handshakes", (total / 4).max(1)),
             streams: health.ledger(listener, "requests", total.saturating_mul(4)),
-            streams_with_credit: health.ledger(listener, "requests", (total / 2).max(1)),
             standings: health.standings().clone(),
         }
     }
 
     /// A place for a request over HTTP/2.
     fn take_stream(&self, peer: Peer, activity: &Arc<Activity>) -> Option<Holding> {
-        let has_credit = self.standings.has_credit(peer, Instant::now());
-        let with_credit = if has_credit { self.streams_with_credit.take(peer, 1, activity) } else { None };
-        with_credit.or_else(|| self.streams.take(peer, 1, activity))
+        self.streams.take(peer, 1, activity)
     }
 }
 
@@ -406,7 +400,7 @@ mod tests {
         computing.set(ActivityStage::Computing);
         let many = (1..=140).flat_map(|n| std::iter::repeat_n(n, MAX_STREAMS as usize));
         let held: Vec<_> = many.filter_map(|n| places.take_stream(peer(n), &computing)).collect();
-        assert_eq!(held.len(), 4096);
+        assert_eq!(held.len(), 4096 - 256);
         assert!(places.take_stream(peer(200), &computing).is_none());
         places.standings.earn(peer(200));
         assert!(places.take_stream(peer(200), &computing).is_some());

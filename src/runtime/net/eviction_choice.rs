@@ -30,6 +30,15 @@ pub(super) struct EvictionChoice {
     pause: Duration,
 }
 
+/// Whose entries may be evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Victims {
+    /// Those of peers without credit before those of others.
+    All,
+    /// Those of peers without credit only.
+    WithoutCredit,
+}
+
 /// An entry that may be evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
@@ -40,12 +49,13 @@ struct Candidate {
 }
 
 impl EvictionChoice {
-    /// The next victim, which gives way to `asks`: one of those that are `offered`, with the credit of their peers.
+    /// The next of the `victims`, which gives way to `asks`: one of those that are `offered`, with the credit of their peers.
     pub(super) fn next<'a>(
         &mut self,
         all: &BTreeMap<EntryKey, LedgerEntry>,
         asks: EntryKey,
         now: Instant,
+        victims: Victims,
         offered: impl Iterator<Item = (bool, (&'a EntryKey, &'a LedgerEntry))>,
     ) -> Option<EntryKey> {
         let age = self.chosen.map(|at| now.duration_since(at));
@@ -54,16 +64,21 @@ impl EvictionChoice {
         }
         let rank = |key: EntryKey| all.get(&key).and_then(|entry| entry.activity.rank(now));
         self.candidates.retain(|c| rank(c.key).is_some_and(|rank| rank.progress <= c.rank.progress));
+        let may_go = |c: &Candidate| c.key != asks && (victims == Victims::All || !c.has_credit);
         // One that has moved meanwhile keeps what it holds, unless all have.
-        let unmoved = |c: &Candidate| c.key != asks && rank(c.key) == Some(c.rank);
-        if let Some(victim) = self.take(unmoved).or_else(|| self.take(|c| c.key != asks)) {
+        let unmoved = |c: &Candidate| may_go(c) && rank(c.key) == Some(c.rank);
+        if let Some(victim) = self.take(unmoved).or_else(|| self.take(may_go)) {
             return Some(victim);
         }
         if age.is_some_and(|age| age < self.pause) {
             return None;
         }
-        self.choose(now, offered);
-        self.take(|c| c.key != asks)
+        let pause = self.choose(now, offered);
+        let victim = self.take(may_go);
+        if victim.is_none() {
+            self.pause = pause;
+        }
+        victim
     }
 
     fn take(&mut self, matches: impl Fn(&Candidate) -> bool) -> Option<EntryKey> {
@@ -71,7 +86,12 @@ impl EvictionChoice {
         Some(self.candidates.remove(at).key)
     }
 
-    fn choose<'a>(&mut self, now: Instant, offered: impl Iterator<Item = (bool, (&'a EntryKey, &'a LedgerEntry))>) {
+    /// Returns how long nothing is chosen again if too little was found.
+    fn choose<'a>(
+        &mut self,
+        now: Instant,
+        offered: impl Iterator<Item = (bool, (&'a EntryKey, &'a LedgerEntry))>,
+    ) -> Duration {
         let (mut all, mut count) = (Vec::new(), 0_u32);
         for (has_credit, (key, entry)) in offered {
             count = count.saturating_add(1);
@@ -84,8 +104,9 @@ impl EvictionChoice {
             all.shrink_to_fit();
         }
         all.sort_unstable_by(|a, b| b.cmp(a));
-        let pause = if is_few { PAUSE_PER_ENTRY.saturating_mul(count) } else { Duration::ZERO };
-        self.pause = pause.min(LONGEST_PAUSE);
+        let pause = PAUSE_PER_ENTRY.saturating_mul(count).min(LONGEST_PAUSE);
+        self.pause = if is_few { pause } else { Duration::ZERO };
         (self.candidates, self.chosen) = (all, Some(now));
+        pause
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::{
     activity::Activity,
-    eviction_choice::EvictionChoice,
+    eviction_choice::{EvictionChoice, Victims},
     ledger_entry::{EntryKey, LedgerEntry},
     ledger_metrics::LedgerMetrics,
     peer::Peer,
@@ -25,7 +25,7 @@ use super::{
 pub(crate) struct LedgerLimits {
     /// All of it.
     pub(crate) total: u64,
-    /// What is left to peers that hold little.
+    /// What is left to peers that hold little; half of it, to those of them that have credit.
     pub(crate) reserve: u64,
     /// The most that a peer may hold of the reserve.
     pub(crate) little: u64,
@@ -93,18 +93,34 @@ impl Ledger {
         Self(Arc::new(LedgerShared { entries: Mutex::new(entries), metrics }))
     }
 
-    /// Takes `amount` for `activity`, from others if there is too little. `None`: nobody has to give it back.
+    /// Takes `amount` for `activity`, from others if there is too little. `None`: nobody has to give it back, which counts as
+    /// a refusal.
     pub(crate) fn take(&self, peer: Peer, amount: u64, activity: &Arc<Activity>) -> Option<Holding> {
+        let holding = self.take_from(Victims::All, peer, amount, activity);
+        if holding.is_none() {
+            self.count_refusal();
+        }
+        holding
+    }
+
+    /// The same at the expense of some only. To get nothing is no refusal yet.
+    pub(super) fn take_from(
+        &self,
+        victims: Victims,
+        peer: Peer,
+        amount: u64,
+        activity: &Arc<Activity>,
+    ) -> Option<Holding> {
         let mut entries = self.lock();
         let key = (peer, entries.next);
         entries.next += 1;
-        let (has_room, evicted) = entries.make_room(key, amount);
+        let (has_room, evicted) = entries.make_room(key, amount, victims);
         if has_room {
             entries.all.insert(key, LedgerEntry { amount: 0, activity: activity.clone() });
             entries.set(key, amount);
         }
         drop(entries);
-        self.end(has_room, evicted);
+        self.end(evicted);
         has_room.then(|| Holding { ledger: self.clone(), key })
     }
 
@@ -123,30 +139,42 @@ impl Ledger {
         self.0.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Counts one that got nothing.
+    pub(super) fn count_refusal(&self) {
+        self.0.metrics.refused.inc();
+    }
+
     /// Ends those that were evicted, without the lock, and counts.
-    fn end(&self, has_room: bool, evicted: Vec<LedgerEntry>) {
+    fn end(&self, evicted: Vec<LedgerEntry>) {
         for entry in evicted {
             self.0.metrics.evicted.inc();
             entry.activity.evict();
-        }
-        if !has_room {
-            self.0.metrics.refused.inc();
         }
     }
 }
 
 impl Holding {
-    /// Changes the amount. `false`: there is not so much, or it was evicted; the holding is as before.
+    /// Changes the amount, and takes more from nobody with credit for a peer without. `false`: there is not so much, or it was
+    /// evicted; the holding is as before, and this counts as a refusal.
     pub(crate) fn resize(&self, amount: u64) -> bool {
+        let resized = self.resize_from(Victims::WithoutCredit, amount);
+        if !resized {
+            self.ledger.count_refusal();
+        }
+        resized
+    }
+
+    /// The same at the expense of these. To get nothing is no refusal yet.
+    pub(super) fn resize_from(&self, victims: Victims, amount: u64) -> bool {
         let mut entries = self.ledger.lock();
         let Some(before) = entries.all.get(&self.key).map(|entry| entry.amount) else { return false };
         let (has_room, evicted) =
-            if amount > before { entries.make_room(self.key, amount - before) } else { (true, Vec::new()) };
+            if amount > before { entries.make_room(self.key, amount - before, victims) } else { (true, Vec::new()) };
         if has_room {
             entries.set(self.key, amount);
         }
         drop(entries);
-        self.ledger.end(has_room, evicted);
+        self.ledger.end(evicted);
         has_room
     }
 }
@@ -185,25 +213,31 @@ impl Entries {
         self.all.remove(&key)
     }
 
-    /// Evicts until the peer can have `more` for an entry, and tells whether it can.
-    fn make_room(&mut self, key: EntryKey, more: u64) -> (bool, Vec<LedgerEntry>) {
+    /// Evicts some of the `victims` until the peer can have `more` for an entry, and tells whether it can.
+    fn make_room(&mut self, key: EntryKey, more: u64, victims: Victims) -> (bool, Vec<LedgerEntry>) {
         let mut evicted = Vec::new();
         loop {
             let wanted = self.peers.get(&key.0).map_or(0, |of_peer| of_peer.amount) + more;
-            let reserve = if wanted > self.limits.little { self.limits.reserve } else { 0 };
+            let reserve = match wanted > self.limits.little {
+                true => self.limits.reserve,
+                // What is being computed cannot be evicted: those that come back would find none.
+                false if !self.standings.has_credit(key.0, Instant::now()) => self.limits.reserve / 2,
+                false => 0,
+            };
             if self.used + more <= self.limits.total - reserve {
                 return (true, evicted);
             }
-            let Some(victim) = self.victim(key, wanted) else { return (false, evicted) };
+            let Some(victim) = self.victim(key, wanted, victims) else { return (false, evicted) };
             evicted.extend(self.remove(victim));
         }
     }
 
     /// The entry to evict for another one, whose peer will hold `wanted`. No peer gives anything to one that holds more.
-    fn victim(&mut self, key: EntryKey, wanted: u64) -> Option<EntryKey> {
+    fn victim(&mut self, key: EntryKey, wanted: u64, victims: Victims) -> Option<EntryKey> {
         let Self { limits, standings, all, peers, rich, choice, .. } = self;
         let (all, now) = (&*all, Instant::now());
         let has_credit = |peer: &Peer| standings.has_credit(*peer, now);
+        let victims = if has_credit(&key.0) { Victims::All } else { victims };
         let wanted = limits.weight(wanted, has_credit(&key.0));
         for (amount, peer) in rich.iter().rev().take_while(|(amount, _)| *amount >= wanted) {
             if limits.weight(*amount, has_credit(peer)) > limits.little
@@ -217,7 +251,7 @@ impl Entries {
             let little = peers.iter().map(|(peer, of_peer)| (*peer, of_peer.amount, has_credit(peer)));
             let little = little.filter(|(_, amount, has_credit)| limits.weight(*amount, *has_credit) <= limits.little);
             let offered = little.flat_map(|(peer, _, has_credit)| of(peer, all).map(move |e| (has_credit, e)));
-            if let Some(victim) = choice.next(all, key, now, offered) {
+            if let Some(victim) = choice.next(all, key, now, victims, offered) {
                 return Some(victim);
             }
         }
@@ -234,7 +268,7 @@ impl PeerEntry {
         key: EntryKey,
         now: Instant,
     ) -> Option<EntryKey> {
-        self.choice.next(all, key, now, of(peer, all).map(|entry| (false, entry)))
+        self.choice.next(all, key, now, Victims::All, of(peer, all).map(|entry| (false, entry)))
     }
 }
 
@@ -249,7 +283,10 @@ mod tests {
 
     use tokio::time::advance;
 
-    use super::{super::activity::ActivityStage, *};
+    use super::{
+        super::activity::{ARRIVING, ActivityStage},
+        *,
+    };
 
     /// A holding that a test has by name, such as `a1`: the first of peer `a`.
     struct Named {
@@ -302,7 +339,7 @@ mod tests {
             ("no response that moves", &[("a1", 4, Responding), ("a2", 4, Receiving), ("b", 2, Idle)], "", "a2"),
             ("its own, if it holds the most", &[("a1", 8, Idle), ("b", 1, Idle), ("a2", 7, Idle)], "", "a1"),
             ("nothing for who would hold the most", &[("a", 4, Idle), ("b", 7, Idle)], "b", ""),
-            ("the reserve is for little", &[("a", 9, Idle), ("b", 8, Idle), ("c", 1, Idle), ("d", 1, Idle)], "a", ""),
+            ("the reserve is for little", &[("a", 9, Idle), ("b", 8, Idle), ("c", 1, Idle)], "a", ""),
             ("more than there is", &[("a", 4, Idle), ("b", 11, Idle)], "b", ""),
         ];
         for (name, wanted, refused, evicted) in rows {
@@ -326,8 +363,34 @@ mod tests {
             wanted.push((name, 1, ActivityStage::Opening));
         }
         let all = take(&ledger, &wanted).await;
-        // There are places for ten of twelve. The oldest without credit go, although g holds the most, and has an older one.
-        assert_eq!(losers(&all).await, (String::new(), "ab".to_owned()));
+        // There are places for nine of twelve, and one more for g. The oldest without credit go, although g holds the most,
+        // and has an older one.
+        assert_eq!(losers(&all).await, (String::new(), "abc".to_owned()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_connection_has_a_moment_to_send_its_request() {
+        let ledger = Ledger::new(TEN, Standings::default(), LedgerMetrics::default());
+        let idle = take(&ledger, &["a", "b", "c", "d", "e", "f", "h"].map(|name| (name, 1, ActivityStage::Idle))).await;
+        let new = take(&ledger, &[("g", 1, ActivityStage::Opening), ("i", 1, ActivityStage::Opening)]).await;
+        let _next = take(&ledger, &[("j", 1, ActivityStage::Idle)]).await;
+        assert_eq!((losers(&idle).await.1, losers(&new).await.1), ("a".to_owned(), String::new()));
+        advance(ARRIVING).await;
+        let _late = take(&ledger, &[("k", 1, ActivityStage::Idle)]).await;
+        assert_eq!((losers(&idle).await.1, losers(&new).await.1), ("a".to_owned(), "g".to_owned()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_part_is_left_to_peers_with_credit() {
+        use ActivityStage::Computing;
+        let standings = Standings::default();
+        standings.earn(peer("g"));
+        let ledger = Ledger::new(TEN, standings, LedgerMetrics::default());
+        let flood = ["a", "b", "c", "d", "e", "f", "h", "i", "j", "k"].map(|name| (name, 1, Computing));
+        let all = take(&ledger, &flood).await;
+        assert_eq!(losers(&all).await, ("k".to_owned(), String::new()));
+        let came_back = take(&ledger, &[("g1", 1, Computing), ("g2", 1, Computing)]).await;
+        assert_eq!(losers(&came_back).await, ("g2".to_owned(), String::new()));
     }
 
     #[tokio::test(start_paused = true)]
@@ -345,10 +408,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_flood_reads_all_entries_once_for_many_victims() {
-        for (stage, arrivals, victims, reads) in [
-            (ActivityStage::Idle, 64, 64, 1000),
-            (ActivityStage::Idle, 65, 65, 1000 + 936),
-            (ActivityStage::Computing, 100, 0, 1000),
+        use Victims::{All, WithoutCredit};
+        for (stage, has_credit, victims, arrivals, evicted, reads) in [
+            (ActivityStage::Idle, false, All, 64, 64, 1000),
+            (ActivityStage::Idle, false, All, 65, 65, 1000 + 936),
+            (ActivityStage::Computing, false, All, 100, 0, 1000),
+            (ActivityStage::Idle, true, All, 64, 64, 1000),
+            (ActivityStage::Idle, true, WithoutCredit, 100, 0, 1000),
+            (ActivityStage::Idle, false, WithoutCredit, 64, 64, 1000),
         ] {
             let entry = |id| {
                 let activity = Activity::connection();
@@ -358,12 +425,12 @@ mod tests {
             let mut all: BTreeMap<EntryKey, LedgerEntry> = (0..1000).map(entry).collect();
             let (mut choice, mut read) = (EvictionChoice::default(), 0);
             for _ in 0..arrivals {
-                let offered = all.iter().map(|entry| (false, entry)).inspect(|_| read += 1);
-                if let Some(victim) = choice.next(&all, (peer("b"), 0), Instant::now(), offered) {
+                let offered = all.iter().map(|entry| (has_credit, entry)).inspect(|_| read += 1);
+                if let Some(victim) = choice.next(&all, (peer("b"), 0), Instant::now(), victims, offered) {
                     all.remove(&victim);
                 }
             }
-            assert_eq!((1000 - all.len(), read), (victims, reads), "{stage:?} {arrivals}");
+            assert_eq!((1000 - all.len(), read), (evicted, reads), "{stage:?} {has_credit} {victims:?} {arrivals}");
         }
     }
 

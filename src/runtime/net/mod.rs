@@ -10,6 +10,7 @@ mod activity;
 mod admin;
 mod admin_thread;
 mod bound_socket;
+mod claim;
 mod connection;
 mod connection_stream;
 mod eviction_choice;
@@ -39,6 +40,7 @@ mod write_timeout;
 
 pub(crate) use activity::{Activity, ActivityStage};
 pub use bound_socket::BoundSocket;
+pub(crate) use claim::Claim;
 pub(crate) use exchange::{Exchange, HeldByResponse};
 pub use health::Health;
 pub(crate) use ledger::{Holding, Ledger};

@@ -5,9 +5,12 @@ use std::time::Duration;
 use axum::body::{Body, BodyDataStream, HttpBody};
 use bytes::Bytes;
 use futures::StreamExt;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
+    activity::Activity,
+    claim::Claim,
+    eviction_choice::Victims,
     exchange::Exchange,
     ledger::{Holding, Ledger},
 };
@@ -93,8 +96,14 @@ pub(crate) struct ReceivedBody {
     pub(crate) memory: Option<Holding>,
 }
 
+/// How long a body waits for memory. What holds it is mostly on its way: a request is being computed, or its response stands
+/// still and may be evicted a second later.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The first and the longest pause until memory is asked for again.
+const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(80)];
+
 /// Receives a body. Its memory is charged as it arrives, so that a client which only announces a body, or sends it slowly,
-/// keeps nobody else from sending.
+/// keeps nobody else from sending. While it waits for memory, nothing more is read from its client.
 pub(crate) async fn receive(
     body: Body,
     limits: BodyLimits,
@@ -104,7 +113,7 @@ pub(crate) async fn receive(
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let limit = usize::try_from(limits.size).unwrap_or(usize::MAX);
     let mut pieces = BodyPieces::new(body, limits)?;
-    let (mut all, mut charge) = (Vec::<u8>::new(), BodyCharge { memory, exchange, held: None });
+    let (mut all, mut charge) = (Vec::<u8>::new(), BodyCharge::new(memory, exchange, limits.deadline));
     loop {
         let next = tokio::select! {
             biased;
@@ -123,39 +132,151 @@ pub(crate) async fn receive(
         // may keep kilobytes alive that are not counted.
         if all.is_empty() && pieces.is_end() {
             if length > SMALL_BODY {
-                charge.grow_to(length)?;
+                charge.grow_to(length, &exchange.activity).await?;
             }
-            return Ok(ReceivedBody { bytes: piece, memory: charge.held });
+            return Ok(ReceivedBody { bytes: piece, memory: charge.claim.into_holding() });
         }
         if length > all.capacity() {
             // Reserve a few times of what has arrived: what was announced may never arrive, but many small steps would
             // fragment the memory.
             let most = if announced < length { limit } else { announced };
             let capacity = all.capacity().saturating_mul(4).clamp(length, most);
-            charge.grow_to(capacity)?;
+            charge.grow_to(capacity, &exchange.activity).await?;
             all.reserve_exact(capacity - all.len());
         }
         all.extend_from_slice(&piece);
     }
-    Ok(ReceivedBody { bytes: all.into(), memory: charge.held })
+    Ok(ReceivedBody { bytes: all.into(), memory: charge.claim.into_holding() })
 }
 
 /// The memory of a body that arrives.
-struct BodyCharge<'a> {
-    memory: &'a Ledger,
-    exchange: &'a Exchange,
-    held: Option<Holding>,
+struct BodyCharge {
+    claim: Claim,
+    /// How long it may still wait for more, and until when.
+    patience: Duration,
+    deadline: Option<Instant>,
 }
 
-impl BodyCharge<'_> {
-    fn grow_to(&mut self, bytes: usize) -> Result<(), BodyError> {
+impl BodyCharge {
+    fn new(memory: &Ledger, exchange: &Exchange, deadline: Option<Instant>) -> Self {
+        Self { claim: Claim::new(memory, exchange, None), patience: PATIENCE, deadline }
+    }
+
+    /// Charges so many bytes in all, as soon as there are enough. One without credit takes nothing from one with credit before
+    /// it has waited: a body that arrives is all there is to evict while all other requests are computed.
+    async fn grow_to(&mut self, bytes: usize, activity: &Activity) -> Result<(), BodyError> {
         let amount = bytes.max(SMALL_BODY) as u64;
-        let grown = if let Some(held) = &self.held {
-            held.resize(amount)
-        } else {
-            self.held = self.memory.take(self.exchange.peer, amount, &self.exchange.activity);
-            self.held.is_some()
+        let [mut pause, longest] = PAUSES;
+        while !self.claim.resize_from(Victims::WithoutCredit, amount) {
+            let is_late = self.deadline.is_some_and(|deadline| Instant::now() + pause >= deadline);
+            if is_late || self.patience < pause {
+                return self.insist(amount);
+            }
+            self.patience -= pause;
+            if timeout(pause, activity.evicted()).await.is_ok() {
+                return Err(BodyError::NoMemory);
+            }
+            pause = (pause * 2).min(longest);
+        }
+        Ok(())
+    }
+
+    fn insist(&mut self, amount: u64) -> Result<(), BodyError> {
+        if self.claim.resize_from(Victims::All, amount) {
+            return Ok(());
+        }
+        self.claim.count_refusal();
+        Err(BodyError::NoMemory)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::SocketAddr, sync::Arc};
+
+    use axum::http::Extensions;
+    use tokio::{join, time::sleep};
+
+    use super::{
+        super::{
+            activity::ActivityStage, ledger::LedgerLimits, ledger_metrics::LedgerMetrics, peer::Peer,
+            standings::Standings,
+        },
+        *,
+    };
+
+    const ALL: u64 = 64 << 10;
+    const LIMITS: BodyLimits = BodyLimits { size: ALL, idle: Duration::from_secs(10), pace: 1, deadline: None };
+
+    /// A server whose whole memory is shared by peers that hold little.
+    struct Memory {
+        ledger: Ledger,
+        standings: Standings,
+    }
+
+    impl Memory {
+        fn new() -> Self {
+            let standings = Standings::default();
+            let limits = LedgerLimits { total: ALL, reserve: 0, little: ALL, little_with_credit: ALL };
+            Self { ledger: Ledger::new(limits, standings.clone(), LedgerMetrics::default()), standings }
+        }
+
+        fn exchange(&self, peer: u8) -> Exchange {
+            let mut exchange = Exchange::of(&Extensions::new());
+            exchange.peer = Peer::of(SocketAddr::from(([10, 0, 0, peer], 0)));
+            exchange
+        }
+
+        /// What another peer holds, at this stage.
+        fn held(&self, peer: u8, amount: u64, stage: ActivityStage) -> (Holding, Arc<Activity>) {
+            let exchange = self.exchange(peer);
+            exchange.activity.set(stage);
+            (self.ledger.take(exchange.peer, amount, &exchange.activity).unwrap(), exchange.activity)
+        }
+
+        /// Sends 32 KiB. Returns how long it took, and the error.
+        async fn send(&self, peer: u8, deadline: Option<Duration>) -> (u128, Option<BodyError>) {
+            let began = Instant::now();
+            let limits = BodyLimits { deadline: deadline.map(|after| began + after), ..LIMITS };
+            let body = Body::from(vec![0; 32 << 10]);
+            let received = receive(body, limits, &self.ledger, &self.exchange(peer)).await;
+            (began.elapsed().as_millis(), received.err())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_waits_until_others_are_done() {
+        let memory = Memory::new();
+        let (other, _) = memory.held(1, ALL, ActivityStage::Computing);
+        let free = async {
+            sleep(Duration::from_millis(100)).await;
+            drop(other);
         };
-        if grown { Ok(()) } else { Err(BodyError::NoMemory) }
+        assert_eq!(join!(memory.send(2, None), free).0, (155, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_does_not_wait_forever() {
+        let memory = Memory::new();
+        let _other = memory.held(1, ALL, ActivityStage::Computing);
+        for (deadline, waited) in [(None, 1995), (Some(200), 155), (Some(1), 0)] {
+            let answer = memory.send(2, deadline.map(Duration::from_millis)).await;
+            assert_eq!(answer, (waited, Some(BodyError::NoMemory)), "{deadline:?}");
+        }
+    }
+
+    /// What a client holds that is served all the time goes last, and not at once.
+    #[tokio::test(start_paused = true)]
+    async fn it_waits_before_it_takes_anything_from_a_peer_with_credit() {
+        for (credit_of, waited) in [(None, 0), (Some(2), 0), (Some(1), 1995)] {
+            let memory = Memory::new();
+            let (_computed, _) = memory.held(3, ALL / 2, ActivityStage::Computing);
+            let (_waits, other) = memory.held(1, ALL / 2, ActivityStage::Receiving);
+            if let Some(peer) = credit_of {
+                memory.standings.earn(memory.exchange(peer).peer);
+            }
+            assert_eq!(memory.send(2, None).await, (waited, None), "{credit_of:?}");
+            assert!(other.is_evicted(), "{credit_of:?}");
+        }
     }
 }

@@ -19,7 +19,7 @@ use super::{
     problem::{ApiError, ProblemKind},
 };
 use crate::runtime::{
-    net::{self, BodyError, Exchange, HeldByResponse, Holding, ReceivedBody, SMALL_BODY},
+    net::{self, BodyError, Claim, Exchange, HeldByResponse, ReceivedBody, SMALL_BODY},
     workers::{SHORT, WorkError},
 };
 
@@ -127,28 +127,29 @@ async fn read_and_work(
 ) -> Result<JsonAnswer, ApiError> {
     let format = body::format(request.headers())?;
     let encoding = body::encoding(request.headers())?;
-    let limit = app.limits.body;
+    let limit = app.limits.body_in(format);
     let limits = app.limits.of_body(limit as u64);
     let received = net::receive(request.into_body(), limits, &app.memory, exchange).await;
-    let ReceivedBody { bytes, memory: held } = received.map_err(|error| app.body_error(error))?;
-    let memory = BodyMemory { app: app.clone(), exchange: exchange.clone(), held };
+    let ReceivedBody { bytes, memory: held } = received.map_err(|error| match error {
+        BodyError::TooLarge(_) => too_large(&app.limits, format),
+        error => app.body_error(error),
+    })?;
+    let memory = BodyMemory { app: app.clone(), claim: Claim::new(&app.memory, exchange, held) };
     let body = match encoding {
         Encoding::Identity => WaitingBody { bytes, is_gzip: false, memory },
-        Encoding::Gzip => decompress_if_short(app, exchange, bytes, memory).await?,
+        Encoding::Gzip => decompress_if_short(app, exchange, bytes, memory, limit.min(SHORT)).await?,
     };
     let (worker, account) = (app.clone(), ObjectMemory::new(app, exchange));
     let done = app.workers.run_while_wanted(exchange.peer, (), body.work(limit), move |interrupt| {
         let app = worker;
-        let (bytes, mut memory) = body.decompress(limit, interrupt)?;
+        let (bytes, mut memory) = body.decompress(format, interrupt)?;
         app.metrics.body_bytes.inc_by(bytes.len() as u64);
-        let posted = bytes.len();
         let RestLimits { body_objects: max_memory, object_memory, .. } = app.limits;
         let max_charge = object_memory / 2;
         let answer = work(&app, PostedBody { bytes, format, interrupt, max_memory, max_charge, account })?;
-        // Both were there while the answer was written.
-        memory.resize(posted + answer.json.len())?;
+        // The body is gone. So an answer that is no longer than the body is never refused.
         memory.resize(answer.json.len())?;
-        Ok(JsonAnswer { held: Some(HeldByResponse::new(memory.held)), ..answer })
+        Ok(JsonAnswer { held: Some(HeldByResponse::new(memory.claim.into_holding())), ..answer })
     });
     done.await.map_err(|error| app.work_error(error))?
 }
@@ -160,20 +161,21 @@ struct WaitingBody {
     memory: BodyMemory,
 }
 
-/// Decompresses a body if it is short then. How long it is only decompressing tells, and a long one must not be taken for a
+/// Decompresses a body if it has no more than `longest` bytes then. How long it is only decompressing tells, and a long one must not be taken for a
 /// short job.
 async fn decompress_if_short(
     app: &Arc<RestApp>,
     exchange: &Exchange,
     bytes: Bytes,
     mut memory: BodyMemory,
+    longest: usize,
 ) -> Result<WaitingBody, ApiError> {
     let compressed = bytes.len();
     if compressed > SHORT {
         return Ok(WaitingBody { bytes, is_gzip: true, memory });
     }
     let done = app.workers.run(exchange.peer, (), compressed, move || {
-        let short = body::gunzip(&bytes, SHORT, |decompressed| memory.resize(compressed + decompressed))?;
+        let short = body::gunzip(&bytes, longest, |decompressed| memory.resize(compressed + decompressed))?;
         let is_gzip = short.is_none();
         memory.resize(short.as_ref().map_or(compressed, Bytes::len))?;
         Ok(WaitingBody { bytes: short.unwrap_or(bytes), is_gzip, memory })
@@ -190,8 +192,9 @@ impl WaitingBody {
         if self.is_gzip { length.saturating_mul(RATIO).min(limit).max(SHORT + 1) } else { length }
     }
 
-    fn decompress(self, limit: usize, interrupt: Interrupt<'_>) -> Result<(Bytes, BodyMemory), ApiError> {
+    fn decompress(self, format: Format, interrupt: Interrupt<'_>) -> Result<(Bytes, BodyMemory), ApiError> {
         let Self { bytes, is_gzip, mut memory } = self;
+        let limits = memory.app.limits.clone();
         if !is_gzip {
             return Ok((bytes, memory));
         }
@@ -200,30 +203,37 @@ impl WaitingBody {
             interrupt.check()?;
             memory.resize(compressed + decompressed)
         };
-        let decompressed = body::gunzip(&bytes, limit, charge)?.ok_or_else(|| body::too_large(limit))?;
+        let decompressed = body::gunzip(&bytes, limits.body_in(format), charge)?;
+        let decompressed = decompressed.ok_or_else(|| too_large(&limits, format))?;
         Ok((decompressed, memory))
     }
+}
+
+fn too_large(limits: &RestLimits, format: Format) -> ApiError {
+    let limit = limits.body_in(format);
+    if format != Format::Yaml {
+        return body::too_large(limit);
+    }
+    let as_json = limits.body_in(Format::Json);
+    let detail =
+        format!("the body has more than {limit} bytes of YAML after decompression; of JSON, it may have {as_json}");
+    ApiError::new(ProblemKind::TooLarge, detail)
 }
 
 /// The memory of a body, and then of the response to it.
 struct BodyMemory {
     app: Arc<RestApp>,
-    exchange: Exchange,
-    /// `None` while all of it is small: the place of the connection or of the HTTP/2 request covers it.
-    held: Option<Holding>,
+    /// Nothing is held while all of it is small: the place of the connection or of the HTTP/2 request covers it.
+    claim: Claim,
 }
 
 impl BodyMemory {
     fn resize(&mut self, bytes: usize) -> Result<(), ApiError> {
-        let has_enough = match &self.held {
-            Some(held) => held.resize(bytes as u64),
-            None if bytes <= SMALL_BODY => true,
-            None => {
-                self.held = self.app.memory.take(self.exchange.peer, bytes as u64, &self.exchange.activity);
-                self.held.is_some()
-            }
-        };
-        if has_enough { Ok(()) } else { Err(self.app.body_error(BodyError::NoMemory)) }
+        let is_covered = bytes <= SMALL_BODY && !self.claim.is_held();
+        if is_covered || self.claim.resize(bytes as u64) {
+            return Ok(());
+        }
+        Err(self.app.body_error(BodyError::NoMemory))
     }
 }
 

@@ -83,7 +83,7 @@ pub(super) fn json<'t>(posted: &PostedBody<'_>, text: &'t str) -> Result<Cow<'t,
     // In the worst case, quotes around each letter.
     posted.charge(2 * text.len())?;
     posted.interrupt.check()?;
-    decode::yaml_as_json(text, posted.source().name).map(Cow::Owned).map_err(|e| decode_error(&e))
+    decode::yaml_as_json(text, &posted.source()).map(Cow::Owned).map_err(|e| decode_error(&e))
 }
 
 fn of_request<T>(

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::body::Format;
 use crate::runtime::net::BodyLimits;
 
 /// Most pods that are assumed for the workloads of a body. A few bytes can ask for any number.
@@ -23,7 +24,7 @@ pub(super) const ANSWER_PER_BYTE: u64 = 16;
 /// The limits of a REST request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestLimits {
-    /// The size of a body in bytes after decompression; a larger one is answered with 413.
+    /// The size of a body in bytes after decompression, and for YAML an eighth of it; a larger one is answered with 413.
     pub body: usize,
     /// The same for `POST /v1/cluster`, whose body is read as it arrives and never buffered as a whole.
     pub cluster_body: u64,
@@ -79,6 +80,12 @@ impl Default for RestLimits {
 }
 
 impl RestLimits {
+    /// The most bytes of a body in this format after decompression. A byte of YAML takes about ten times as long to read as
+    /// one of JSON.
+    pub(super) fn body_in(&self, format: Format) -> usize {
+        if format == Format::Yaml { self.body / 8 } else { self.body }
+    }
+
     /// The limits of a body of at most `size` bytes.
     pub(super) fn of_body(&self, size: u64) -> BodyLimits {
         let pace = u32::try_from(self.body_rate).unwrap_or(u32::MAX);

@@ -5,37 +5,27 @@ use std::sync::{Mutex, PoisonError};
 use roster_manifests::decode::MemoryAccount;
 
 use super::RestApp;
-use crate::runtime::net::{Exchange, Holding, Ledger};
+use crate::runtime::net::{Claim, Exchange};
 
 /// The account of one request. What it holds is returned when it is dropped: drop the objects before.
 #[derive(Debug)]
-pub(super) struct ObjectMemory {
-    ledger: Ledger,
-    exchange: Exchange,
-    held: Mutex<Held>,
-}
+pub(super) struct ObjectMemory(Mutex<Held>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Held {
     bytes: u64,
-    /// `None` until something is charged.
-    holding: Option<Holding>,
+    claim: Claim,
 }
 
 impl ObjectMemory {
     pub(super) fn new(app: &RestApp, exchange: &Exchange) -> Self {
-        Self { ledger: app.object_memory.clone(), exchange: exchange.clone(), held: Mutex::default() }
+        Self(Mutex::new(Held { bytes: 0, claim: Claim::new(&app.object_memory, exchange, None) }))
     }
 
     fn change(&self, change: impl FnOnce(u64) -> u64) -> bool {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = change(held.bytes);
-        let changed = if let Some(holding) = &held.holding {
-            holding.resize(bytes)
-        } else {
-            held.holding = self.ledger.take(self.exchange.peer, bytes, &self.exchange.activity);
-            held.holding.is_some()
-        };
+        let changed = held.claim.resize(bytes);
         if changed {
             held.bytes = bytes;
         }

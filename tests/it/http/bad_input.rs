@@ -48,6 +48,7 @@ async fn a_body_that_cannot_be_used_is_refused_with_a_reason() {
         ("another type", "text/plain", b"{}".to_vec(), 415, "media-type", None),
         ("another charset", "application/json; charset=latin1", b"{}".to_vec(), 415, "media-type", None),
         ("too many objects", JSON, too_many(r#""pods""#), 413, "too-large", None),
+        ("too many documents", YAML, "--- {}\n".repeat(500_002).into(), 413, "too-large", None),
         ("too many in a list", JSON, too_many(r#""kind":"List","items""#), 413, "too-large", None),
     ];
     refused(cases).await;
@@ -290,6 +291,27 @@ async fn compressed_bodies_are_read_up_to_the_limit() {
         let request = Request::post("/v1/plan").header("content-type", JSON).header("content-encoding", encoding);
         let answer = send(&router, request.body(Body::from(body)).unwrap()).await;
         assert_eq!(answer.status.as_u16(), want, "{name}: {}", answer.text());
+    }
+}
+
+/// A byte of YAML takes about ten times as long to read as one of JSON.
+#[tokio::test]
+async fn yaml_is_read_up_to_an_eighth_of_the_limit() {
+    let (_, router) = app_with(RestLimits { body: 1 << 20, ..RestLimits::default() });
+    let text = state().to_string();
+    let exact = text.clone() + &" ".repeat((1 << 17) - text.len());
+    for (encoding, body, want) in [
+        ("identity", exact.clone().into_bytes(), 200),
+        ("gzip", gzip(exact.as_bytes()), 200),
+        ("identity", (exact.clone() + " ").into(), 413),
+        ("gzip", gzip((exact.clone() + " ").as_bytes()), 413),
+    ] {
+        let request = Request::post("/v1/plan").header("content-type", YAML).header("content-encoding", encoding);
+        let answer = send(&router, request.body(Body::from(body)).unwrap()).await;
+        assert_eq!(answer.status.as_u16(), want, "{encoding}: {}", answer.text());
+        let names_json =
+            answer.text().contains("131072 bytes of YAML after decompression; of JSON, it may have 1048576");
+        assert_eq!(names_json, want == 413, "{}", answer.text());
     }
 }
 

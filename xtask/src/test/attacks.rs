@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
-use crate::command::{cargo, release_program, run, run_with};
+use crate::command::{cargo, release_program, run, run_with, watch};
 use crate::paths;
 use crate::steps::Outcome;
 
@@ -100,7 +100,10 @@ fn alone(arguments: &AttackArguments, program: &Path, attacks: &Path) -> Result<
     for (flag, is_set) in [("--from-genuine", arguments.from_genuine), ("--shared", arguments.shared)] {
         command.args(is_set.then_some(flag));
     }
-    run_with(&mut command)?;
+    // Each attack that missed a goal has a line. The summary repeats it, because the log above it is long.
+    let mut missed = Vec::new();
+    let well = watch(&mut command, |line| missed.extend(line.contains(": missed: ").then(|| line.to_owned())))?;
+    ensure!(well, "{}", if missed.is_empty() { "the attacks did not run".to_owned() } else { missed.join("; ") });
     Ok(Outcome::Passed)
 }
 

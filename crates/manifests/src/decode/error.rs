@@ -76,7 +76,7 @@ pub(super) struct YamlError {
     pub(super) message: String,
 }
 
-/// The error of a reader: its cause may be a limit or invalid YAML.
+/// The error of a reader: its cause may be a limit, invalid YAML, or that nobody waits any more.
 pub(super) fn read_error(error: io::Error, at: Position, input: &str) -> DecodeError {
     let inner = error.get_ref();
     if let Some(OverLimit(limit)) = inner.and_then(|e| e.downcast_ref()) {
@@ -84,6 +84,9 @@ pub(super) fn read_error(error: io::Error, at: Position, input: &str) -> DecodeE
     }
     if let Some(YamlError { at, message }) = inner.and_then(|e| e.downcast_ref()) {
         return at.error(input, DecodeReason::Yaml(message.clone()));
+    }
+    if let Some(interrupted) = inner.and_then(|e| e.downcast_ref::<Interrupted>()) {
+        return at.error(input, DecodeReason::Interrupted(*interrupted));
     }
     at.error(input, DecodeReason::Io(error))
 }

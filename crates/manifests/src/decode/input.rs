@@ -180,7 +180,7 @@ fn is_flow_style(start: &[u8], whole: bool, source: &Source<'_>) -> bool {
     let has_comment =
         ["//", "/*"].into_iter().any(|mark| text.as_bytes()[offset_of(&error, text)..].starts_with(mark.as_bytes()));
     is_named_yaml(name) && is_of_yaml(&error, end, text)
-        || whole && !has_comment && is_yaml(first_documents(text, source).0)
+        || whole && !has_comment && is_yaml(first_documents(text, source).0, source)
 }
 
 /// Whether a name ends in `.json`.
@@ -223,8 +223,8 @@ fn is_of_yaml(error: &serde_json::Error, end: usize, text: &str) -> bool {
 }
 
 /// Whether a whole text is YAML.
-fn is_yaml(text: &str) -> bool {
-    io::copy(&mut YamlAsJson::new(text), &mut io::sink()).is_ok()
+fn is_yaml(text: &str, source: &Source<'_>) -> bool {
+    io::copy(&mut YamlAsJson::new(text, source.interrupt), &mut io::sink()).is_ok()
 }
 
 fn without_mark(start: &[u8]) -> &[u8] {

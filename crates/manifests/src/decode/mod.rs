@@ -64,7 +64,7 @@ use source::TextFormat;
 pub fn read_text(text: &str, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
     match input::format_of(text.as_bytes(), true, source) {
         format @ TextFormat::Json => stream::read(Box::new(text.as_bytes()), format, source, into),
-        format => stream::read(Box::new(yaml::YamlAsJson::new(text)), format, source, into),
+        format => stream::read(Box::new(yaml::YamlAsJson::new(text, source.interrupt)), format, source, into),
     }
 }
 

@@ -17,10 +17,7 @@ pub fn text(input: impl Read + Send, source: &Source<'_>) -> Result<String, Deco
     if format == TextFormat::Json {
         return Ok(text);
     }
-    match first_documents(&text, source) {
-        (_, Some(limit)) => Err(limit),
-        (text, None) => yaml_as_json(text, source.name),
-    }
+    yaml_as_json(&text, source)
 }
 
 /// The readable part of an input, as JSON.
@@ -43,7 +40,7 @@ pub fn readable_text(input: impl Read + Send, source: &Source<'_>) -> Result<Rea
         return Ok(ReadableText { json: text, format: InputFormat::Json, broken: Vec::new(), limit: None });
     }
     let (first, limit) = first_documents(&text, source);
-    let (json, broken) = documents_as_json(first, source.name);
+    let (json, broken) = documents_as_json(first, source);
     let format = if format == TextFormat::Yaml { InputFormat::Yaml } else { InputFormat::Json };
     Ok(ReadableText { json, format, broken, limit })
 }

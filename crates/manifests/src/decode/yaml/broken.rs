@@ -1,7 +1,7 @@
 //! YAML of which some documents cannot be read: each document by itself.
 
 use super::{MAX_ALIASES, readable_yaml_as_json};
-use crate::decode::error::DecodeError;
+use crate::decode::{Source, error::DecodeError};
 
 /// A document that cannot be read.
 #[derive(Debug)]
@@ -13,8 +13,8 @@ pub struct BrokenDocument {
 }
 
 /// Converts each document that is YAML to JSON in its lines. A mistake in one does not hide the others.
-pub(in crate::decode) fn documents_as_json(yaml: &str, name: &str) -> (String, Vec<BrokenDocument>) {
-    let (json, error) = readable_yaml_as_json(yaml, name, &mut 0);
+pub(in crate::decode) fn documents_as_json(yaml: &str, source: &Source<'_>) -> (String, Vec<BrokenDocument>) {
+    let (json, error) = readable_yaml_as_json(yaml, source, &mut 0);
     if error.is_none() {
         return (json, Vec::new());
     }
@@ -22,7 +22,7 @@ pub(in crate::decode) fn documents_as_json(yaml: &str, name: &str) -> (String, V
     // Aliases of many documents could expand to any size.
     let mut aliases = 0;
     for (line, text) in documents(yaml) {
-        let (one, error) = readable_yaml_as_json(text, name, &mut aliases);
+        let (one, error) = readable_yaml_as_json(text, source, &mut aliases);
         if let Some(error) = error {
             let error = DecodeError { line: error.line + line, ..error };
             broken.push(BrokenDocument { error, text: text.to_owned() });
@@ -66,7 +66,7 @@ mod tests {
     fn a_mistake_in_one_document_does_not_hide_the_others() {
         let yaml =
             "%YAML 1.1\n--- # first\na: 1\n---\nb: ]\n--- {c: 2}\n---\nspec:\n  ports:\n\t- port: 80\n---\ne: 3\n";
-        let (json, broken) = documents_as_json(yaml, "f");
+        let (json, broken) = documents_as_json(yaml, &Source::file("f"));
         let lines: Vec<(usize, &str)> = json.lines().enumerate().filter(|(_, l)| !l.trim().is_empty()).collect();
         assert_eq!(lines, [(2, "{\"a\":1"), (3, "}"), (5, "    {\"c\":2}"), (11, "{\"e\":3"), (12, "}")]);
         let broken: Vec<(usize, &str)> = broken.iter().map(|b| (b.error.line, b.text.as_str())).collect();

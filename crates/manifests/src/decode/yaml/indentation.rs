@@ -33,7 +33,7 @@ pub(super) fn located(error: DecodeError, yaml: &str) -> DecodeError {
 
 #[cfg(test)]
 mod tests {
-    use crate::decode::yaml::yaml_as_json;
+    use crate::decode::{Source, yaml::yaml_as_json};
 
     #[test]
     fn wrong_indentation_is_reported_in_its_line() {
@@ -49,7 +49,7 @@ mod tests {
             ("spec: {}\n ---\n# one\nspec: {}\n", "2:2", separator),
         ] {
             assert_eq!(
-                yaml_as_json(yaml, "f").unwrap_err().to_string(),
+                yaml_as_json(yaml, &Source::file("f")).unwrap_err().to_string(),
                 format!("f:{place}: not YAML: {want}"),
                 "{yaml:?}"
             );

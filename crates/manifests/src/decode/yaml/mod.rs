@@ -22,9 +22,11 @@ use std::{
 
 use granit_parser::{Event, Parser, Span, StrInput};
 use memchr::memmem;
+use roster_engine::model::Interrupt;
 
 use super::{
     error::{DecodeError, DecodeReason, YamlError, read_error},
+    first_documents::first_documents,
     position::Position,
     source::{Source, TextFormat},
     stream,
@@ -58,25 +60,29 @@ pub(super) fn read(
         let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
         at.error(source.name, DecodeReason::Yaml("not UTF-8".to_owned()))
     })?;
-    stream::read(Box::new(YamlAsJson::new(&yaml)), format, source, into).map_err(|e| indentation::located(e, &yaml))
+    stream::read(Box::new(YamlAsJson::new(&yaml, source.interrupt)), format, source, into)
+        .map_err(|e| indentation::located(e, &yaml))
 }
 
-/// Converts YAML to JSON with every token in its line. Several documents follow each other.
-pub fn yaml_as_json(yaml: &str, name: &str) -> Result<String, DecodeError> {
-    let (json, error) = readable_yaml_as_json(yaml, name, &mut 0);
+/// Converts YAML to JSON with every token in its line. Several documents follow each other. The limits of bytes do not apply.
+pub fn yaml_as_json(yaml: &str, source: &Source<'_>) -> Result<String, DecodeError> {
+    if let (_, Some(limit)) = first_documents(yaml, source) {
+        return Err(limit);
+    }
+    let (json, error) = readable_yaml_as_json(yaml, source, &mut 0);
     error.map_or(Ok(json), Err)
 }
 
 /// The same, up to the first error. `aliases` counts what aliases and merge keys add, together with those of other texts.
-fn readable_yaml_as_json(yaml: &str, name: &str, aliases: &mut usize) -> (String, Option<DecodeError>) {
+fn readable_yaml_as_json(yaml: &str, source: &Source<'_>, aliases: &mut usize) -> (String, Option<DecodeError>) {
     // Growing would need both the old and the new memory. What is reserved and not written is not taken.
     let mut json = Vec::with_capacity(3 * yaml.len());
-    let mut reader = YamlAsJson { aliases: *aliases, ..YamlAsJson::new(yaml) };
+    let mut reader = YamlAsJson { aliases: *aliases, ..YamlAsJson::new(yaml, source.interrupt) };
     let read = reader.read_to_end(&mut json);
     *aliases = reader.aliases;
     // Reading ends between two events: no character is cut.
     let json = String::from_utf8(json).unwrap_or_default();
-    (json, read.err().map(|e| indentation::located(read_error(e, Position::START, name), yaml)))
+    (json, read.err().map(|e| indentation::located(read_error(e, Position::START, source.name), yaml)))
 }
 
 /// A reader of YAML as JSON.
@@ -96,6 +102,7 @@ pub(super) struct YamlAsJson<'a> {
     anchors: HashMap<usize, Anchored>,
     /// The bytes that aliases and merge keys added, and that are recorded for them.
     aliases: usize,
+    interrupt: Interrupt<'a>,
     done: bool,
 }
 
@@ -138,7 +145,7 @@ struct Anchored {
 }
 
 impl<'a> YamlAsJson<'a> {
-    pub(super) fn new(yaml: &'a str) -> Self {
+    pub(super) fn new(yaml: &'a str, interrupt: Interrupt<'a>) -> Self {
         Self {
             parser: Parser::new_from_str(yaml),
             json: Vec::new(),
@@ -150,6 +157,7 @@ impl<'a> YamlAsJson<'a> {
             recording: Vec::new(),
             anchors: HashMap::new(),
             aliases: 0,
+            interrupt,
             done: false,
         }
     }
@@ -341,6 +349,8 @@ impl Read for YamlAsJson<'_> {
             self.read = 0;
         }
         while (self.json.is_empty() || self.is_held()) && !self.done {
+            // Comments are events as well, so that there is one every few bytes.
+            self.interrupt.check().map_err(io::Error::other)?;
             match self.parser.next_event() {
                 None => self.done = true,
                 Some(Ok((event, span))) => self.event(event, place(&span)).map_err(io::Error::other)?,

@@ -14,7 +14,7 @@ fn check(answers: &str, least: usize) {
     let mut wrong = Vec::new();
     for line in answers.lines() {
         let (yaml, want): Answer = serde_json::from_str(line).unwrap();
-        let got = yaml_as_json(&yaml, "in").map_err(|e| e.to_string());
+        let got = yaml_as_json(&yaml, &Source::file("in")).map_err(|e| e.to_string());
         // No document, and an empty one, is null to the library.
         let values = got.as_ref().ok().map(|json| in_order(if json.trim().is_empty() { "null" } else { json }));
         if values != want {
@@ -61,7 +61,7 @@ fn documents_are_merged_as_by_kubectl() {
 #[test]
 fn merged_members_are_in_the_line_of_their_key() {
     let yaml = "base: &base\n  x: 1\n  z: 2\nmine:\n  a: 1\n  <<: *base\n  x: 3\n";
-    let json = yaml_as_json(yaml, "in").unwrap();
+    let json = yaml_as_json(yaml, &Source::file("in")).unwrap();
     let lines: Vec<String> = json.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(
         lines,
@@ -77,7 +77,7 @@ fn few_merge_keys_cannot_expand_to_much_text() {
     for yaml in
         [format!("a0: &a0 {{k: x}}\n{}", deep.concat()), format!("a0: &a0 {{k: {long}}}\nlist:\n{}", wide.concat())]
     {
-        let error = yaml_as_json(&yaml, "in").unwrap_err().to_string();
+        let error = yaml_as_json(&yaml, &Source::file("in")).unwrap_err().to_string();
         assert!(error.ends_with("anchors and aliases expand to too much text"), "{error}");
     }
 }

@@ -2,11 +2,13 @@
 
 use axum::http::{Method, Uri};
 
-use super::{
-    digest::checksum,
-    saved_state::SavedState,
-    state_record::{DIGITS, StateRecord},
-    target::RequestTarget,
+use crate::servers::edge::{
+    access::digest::checksum,
+    clients::target::RequestTarget,
+    disk::{
+        saved_state::SavedState,
+        state_record::{DIGITS, StateRecord},
+    },
 };
 
 /// Who answers a request.

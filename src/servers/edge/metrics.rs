@@ -10,11 +10,10 @@ use prometheus_client::{
 };
 use roster_engine::model::Resource;
 
-use super::{
-    cached_resources::{CACHED, WITH_ENDPOINTS},
-    edge_cache::EdgeCache,
-    event_ring::WatchEventType,
-    unencodable_objects::UnencodableObjects,
+use super::cached_resources::{CACHED, WITH_ENDPOINTS};
+use crate::servers::edge::{
+    cache::{edge_cache::EdgeCache, event_ring::WatchEventType},
+    encoding::unencodable_objects::UnencodableObjects,
 };
 use crate::{kube_api::WatchMetrics, runtime::places::Places};
 
@@ -105,7 +104,7 @@ mod tests {
     use prometheus_client::encoding::text::encode_registry;
 
     use super::*;
-    use crate::servers::edge::{scheme::EdgeScheme, tests::TestedEdge};
+    use crate::servers::edge::{cache::scheme::EdgeScheme, tests::TestedEdge};
 
     #[test]
     fn what_clients_do_not_see_is_counted_by_its_reason() {

@@ -7,7 +7,10 @@ use std::{
 
 use roster_engine::{model::Text, view::KeyOrder};
 
-use super::{node_health::NodeHealthOptions, polled_source::PolledSource, scheme::EdgeScheme};
+use crate::servers::edge::{
+    cache::scheme::EdgeScheme,
+    upstream::{node_health::NodeHealthOptions, polled_source::PolledSource},
+};
 
 /// Options of the node proxy.
 #[derive(Clone, Debug)]

@@ -5,25 +5,23 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context, anyhow};
 
 use super::{
-    access_reviews::AccessReviews,
-    api_server::ApiServer,
-    app::{EdgeApp, router},
-    caller_places,
-    client_certificates::ClientCertificates,
-    edge_cache::EdgeCache,
-    local_pods,
     metrics::{EdgeMetrics, LISTENER},
-    node_health,
-    node_state::NodeState,
     options::{EdgeOptions, EdgeTls},
-    persistence::Persistence,
-    protobuf_list::ProtobufLists,
-    proxy::Proxy,
-    reachability::Reachability,
-    state_folder, state_lock,
-    upstream_sink::UpstreamSink,
-    version_file::VersionFile,
-    versions::{Reservation, Versions},
+};
+use crate::servers::edge::{
+    access::{access_reviews::AccessReviews, caller_places, client_certificates::ClientCertificates},
+    cache::{
+        edge_cache::EdgeCache,
+        node_state::NodeState,
+        versions::{Reservation, Versions},
+    },
+    clients::app::{EdgeApp, router},
+    disk::{persistence::Persistence, state_folder, state_lock, version_file::VersionFile},
+    encoding::protobuf_list::ProtobufLists,
+    upstream::{
+        api_server::ApiServer, local_pods, node_health, proxy::Proxy, reachability::Reachability,
+        upstream_sink::UpstreamSink,
+    },
 };
 use crate::{
     kube_api::{self, WatchEnded, reflect},

@@ -2,7 +2,7 @@
 
 use roster_engine::model::{ResourceReader, permission::Permission};
 
-use super::scheme::EdgeScheme;
+use crate::servers::edge::cache::scheme::EdgeScheme;
 
 /// The permissions of the node proxy itself: it lists and watches what it caches. Everything else happens with the
 /// credentials of its clients.

@@ -7,9 +7,10 @@ use futures::FutureExt;
 use roster_engine::{model::Resource, view::KeyOrder};
 use roster_manifests::inventory::Sink;
 
-use super::{
-    EdgeScheme, api_server::ApiServer, edge_cache::EdgeCache, node_state::NodeState, reachability::Reachability,
-    upstream_sink::UpstreamSink, versions::Versions,
+use super::EdgeScheme;
+use crate::servers::edge::{
+    cache::{edge_cache::EdgeCache, node_state::NodeState, versions::Versions},
+    upstream::{api_server::ApiServer, reachability::Reachability, upstream_sink::UpstreamSink},
 };
 
 /// The cache of a node, and the watches that feed it.

@@ -15,7 +15,7 @@ use crate::steps::Outcome;
 use table::Package;
 
 /// The file that is written.
-const PATH: &str = "src/servers/edge/protobuf/messages.rs";
+const PATH: &str = "src/servers/edge/encoding/protobuf/messages.rs";
 
 /// Random objects as JSON and as protobuf, made by Go.
 const OBJECTS: &str = "tests/data/protobuf/random.jsonl.gz";

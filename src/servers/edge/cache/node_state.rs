@@ -1,0 +1,596 @@
+//! What is known of the API server's objects, and what the clients of one node see of them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use roster_engine::{
+    model::{Labels, Node, ObjectMeta, Pod, Resource, ResourceReader, Service, Text, names},
+    view::KeyOrder,
+};
+
+use super::{
+    endpoint_selection::EndpointSelection,
+    label_readers::LabelReaders,
+    overlay::{Overlay, OverlayPhase, PodsByLabel},
+    raw_object::{ObjectName, RawObject},
+    scheme::{EdgeScheme, NodeHealth, Surroundings},
+    served_object::ServedObject,
+};
+use crate::servers::edge::{
+    cached_resources::WITH_ENDPOINTS,
+    disk::state_record::StateRecord,
+    upstream::upstream_event::{HeldChange, HeldPart, UpstreamEvent, UpstreamObject},
+};
+
+/// What clients see of an object from now on.
+#[derive(Debug)]
+pub(crate) struct ServedChange {
+    pub(crate) resource: Resource,
+    pub(crate) name: ObjectName,
+    /// `None`: clients do not see it.
+    pub(crate) object: Option<ServedObject>,
+}
+
+/// What events change.
+#[derive(Debug, Default)]
+pub(crate) struct NodeChanges {
+    /// What is held differently from now on.
+    pub(crate) held: Vec<HeldChange>,
+    /// What clients see from now on.
+    pub(crate) served: Vec<ServedChange>,
+}
+
+/// The objects of the API server, and the decision about each. It takes what changes there, and returns what changes for
+/// clients: an event touches the Services that it can affect, and no others.
+#[derive(Debug)]
+pub(crate) struct NodeState {
+    scheme: EdgeScheme,
+    around: Surroundings,
+    objects: BTreeMap<Resource, BTreeMap<ObjectName, Arc<RawObject>>>,
+    /// Of every Service, what a scheme reads.
+    services: BTreeMap<ObjectName, Box<Service>>,
+    /// The slices of each Service, by the label that names it.
+    slices: BTreeMap<ObjectName, SlicesOfService>,
+    readers: LabelReaders,
+    overlay: Overlay,
+    /// The resources that were not listed yet.
+    awaited: BTreeSet<Resource>,
+}
+
+/// The slices of a Service.
+#[derive(Debug, Default)]
+struct SlicesOfService {
+    names: BTreeSet<ObjectName>,
+    /// How many endpoints all of them have.
+    endpoints: usize,
+}
+
+/// What events affect.
+#[derive(Debug, Default)]
+struct Affected {
+    /// Services whose endpoints are decided about again.
+    services: BTreeSet<ObjectName>,
+    /// Services of which only these slices are, where that is enough.
+    slices: BTreeMap<ObjectName, BTreeSet<ObjectName>>,
+    /// Objects that are decided about by themselves.
+    objects: BTreeSet<(Resource, ObjectName)>,
+    /// Other nodes whose labels changed.
+    nodes: BTreeSet<Text>,
+    /// The keys of these labels.
+    node_labels: BTreeSet<Text>,
+    /// What is held differently.
+    held: Vec<HeldChange>,
+}
+
+impl Affected {
+    /// An object changes, and with it the endpoints of a Service.
+    fn touch(&mut self, resource: Resource, name: &ObjectName) {
+        self.objects.insert((resource, name.clone()));
+        // Endpoints have the name of their Service.
+        if [Resource::Service, Resource::Endpoints].contains(&resource) {
+            self.services.insert(name.clone());
+        }
+    }
+}
+
+impl NodeState {
+    /// The state of a node about which nothing is known yet.
+    pub(crate) fn new(node: Text, scheme: EdgeScheme, order: KeyOrder) -> Self {
+        let around = Surroundings { node, order, ..Surroundings::default() };
+        Self {
+            scheme,
+            around,
+            objects: BTreeMap::new(),
+            services: BTreeMap::new(),
+            slices: BTreeMap::new(),
+            readers: LabelReaders::default(),
+            overlay: Overlay::default(),
+            awaited: Self::watched(scheme).collect(),
+        }
+    }
+
+    /// The resources of the API server that a scheme needs.
+    pub(crate) fn watched(scheme: EdgeScheme) -> impl Iterator<Item = Resource> {
+        let of_scheme = (scheme == EdgeScheme::OpenYurt).then_some(ResourceReader::EdgeOfOpenYurt);
+        Resource::read_by(ResourceReader::Edge).chain(of_scheme.into_iter().flat_map(Resource::read_by))
+    }
+
+    /// The resources that were not listed yet. Until there are none, clients see nothing: Services without their endpoints,
+    /// or endpoints before the Service whose keys decide about them, would be wrong.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = Resource> {
+        self.awaited.iter().copied()
+    }
+
+    /// Whether events may take long. Nothing is wrong if they do not.
+    pub(super) fn are_large(&self, events: &[UpstreamEvent]) -> bool {
+        const MANY_ENDPOINTS: usize = 2000;
+        let weights = events.iter().map(|event| self.weight(event));
+        weights.fold(0, usize::saturating_add) > MANY_ENDPOINTS
+    }
+
+    /// The number of endpoints and slices that an event may decide about. Those that may concern many Services have the most.
+    fn weight(&self, event: &UpstreamEvent) -> usize {
+        const LONG_TEXT: usize = 256 << 10;
+        let of_service = |service: &ObjectName| {
+            let of_slices = self.slices.get(service).map_or(0, |slices| slices.names.len() + slices.endpoints);
+            let endpoints = self.of_service(Resource::Endpoints, service).map(|(_, raw)| raw.endpoint_count());
+            1 + of_slices + endpoints.sum::<usize>()
+        };
+        let of_object = |resource: Resource, name: &ObjectName| match resource {
+            Resource::Service | Resource::Endpoints => of_service(name),
+            Resource::EndpointSlice => {
+                let before = self.objects.get(&resource).and_then(|objects| objects.get(name));
+                let service = before.and_then(|before| service_of_slice(resource, before));
+                service.map_or(1, |service| of_service(&service))
+            }
+            _ => usize::MAX,
+        };
+        match event {
+            UpstreamEvent::Replace(..) => usize::MAX,
+            UpstreamEvent::Delete(resource, name) => of_object(*resource, name),
+            UpstreamEvent::Apply(UpstreamObject { resource, name, held }) => match held {
+                HeldPart::Text(raw) if raw.text.len() > LONG_TEXT => usize::MAX,
+                HeldPart::Text(raw) => {
+                    let service = service_of_slice(*resource, raw).map_or(0, |service| of_service(&service));
+                    service.saturating_add(of_object(*resource, name))
+                }
+                HeldPart::Node(node, _) => match self.around.nodes.get(&node.name) {
+                    Some(before) if before.labels == node.labels => 1,
+                    _ => usize::MAX,
+                },
+                HeldPart::Pool(_) => usize::MAX,
+            },
+        }
+    }
+
+    /// Takes events, and returns what changes. What they affect is decided about once, however many of them do. It may name
+    /// objects that clients see as they did before.
+    pub(crate) fn apply(&mut self, events: Vec<UpstreamEvent>) -> NodeChanges {
+        let mut affected = Affected::default();
+        let mut is_first_state = false;
+        for event in events {
+            match event {
+                UpstreamEvent::Apply(object) => self.put(object, &mut affected),
+                UpstreamEvent::Delete(resource, name) => self.remove(resource, &name, &mut affected),
+                UpstreamEvent::Replace(resource, all) => {
+                    self.replace(resource, all, &mut affected);
+                    if self.awaited.remove(&resource) {
+                        affected.held.push(HeldChange::Listed(resource));
+                        is_first_state = self.awaited.is_empty();
+                    }
+                }
+            }
+        }
+        let held = HeldChange::last_of_each(std::mem::take(&mut affected.held));
+        if !self.awaited.is_empty() {
+            return NodeChanges { held, served: Vec::new() };
+        }
+        if is_first_state {
+            affected = self.everything();
+        }
+        self.add_readers(&mut affected);
+        NodeChanges { held, served: self.decide(affected) }
+    }
+
+    /// Holds these objects of a resource, and no others.
+    fn replace(&mut self, resource: Resource, all: Vec<UpstreamObject>, affected: &mut Affected) {
+        let names: BTreeSet<ObjectName> = all.iter().map(|object| object.name.clone()).collect();
+        for name in self.names(resource).filter(|name| !names.contains(name)).collect::<Vec<_>>() {
+            self.remove(resource, &name, affected);
+        }
+        for object in all {
+            self.put(object, affected);
+        }
+    }
+
+    /// Takes the pods of the own node, as its kubelet knows them, and returns what clients see from now on.
+    pub(crate) fn set_local_pods(&mut self, mut pods: Vec<Pod>) -> Vec<ServedChange> {
+        // Stable: those of one namespace stay in their order.
+        pods.sort_by(|a, b| a.namespace().cmp(b.namespace()));
+        let before = std::mem::replace(&mut self.overlay.pods, pods);
+        if self.overlay.phase == OverlayPhase::Off {
+            return Vec::new();
+        }
+        self.decide_local(&before)
+    }
+
+    /// Says when the pods of the own node count, and returns what clients see from now on.
+    pub(crate) fn set_overlay(&mut self, phase: OverlayPhase) -> Vec<ServedChange> {
+        if std::mem::replace(&mut self.overlay.phase, phase) == phase {
+            return Vec::new();
+        }
+        self.decide_local(&[])
+    }
+
+    /// Takes the health of nodes; `None`: it is not known. Returns what clients see from now on.
+    pub(crate) fn set_node_health(&mut self, health: Option<NodeHealth>) -> Vec<ServedChange> {
+        let before = std::mem::replace(&mut self.around.health, health);
+        if !self.awaited.is_empty() || self.scheme != EdgeScheme::SuperEdge {
+            return Vec::new();
+        }
+        let unhealthy = |health: &Option<NodeHealth>| -> BTreeSet<Text> {
+            let all = health.iter().flatten().filter(|(_, is_healthy)| !**is_healthy);
+            all.map(|(node, _)| node.clone()).collect()
+        };
+        let (before, after) = (unhealthy(&before), unhealthy(&self.around.health));
+        let changed: BTreeSet<Text> = before.symmetric_difference(&after).cloned().collect();
+        let services = self.services.keys().filter(|service| self.has_endpoint_in(service, &changed)).cloned();
+        let services = services.collect();
+        self.decide(Affected { services, ..Affected::default() })
+    }
+
+    /// The number of Services whose endpoints on the own node differ from what the API server last had.
+    pub(crate) fn differing(&self) -> usize {
+        self.overlay.differing().count()
+    }
+
+    /// Decides about the Services that have endpoints on the own node, or select one of its pods, or one of these.
+    fn decide_local(&mut self, before: &[Pod]) -> Vec<ServedChange> {
+        if !self.awaited.is_empty() {
+            return Vec::new();
+        }
+        let pods = PodsByLabel::of(before.iter().chain(&self.overlay.pods));
+        let is_local = |name: &ObjectName, service: &Service| {
+            pods.any_selected_by(service) || self.has_endpoint_on(name, &self.around.node)
+        };
+        let local = self.services.iter().filter(|(name, service)| is_local(name, service)).map(|(name, _)| name);
+        let services = local.chain(self.overlay.differing()).cloned().collect();
+        self.decide(Affected { services, ..Affected::default() })
+    }
+
+    /// All that is held, as records from which the same state is built again.
+    pub(crate) fn records(&self) -> Vec<StateRecord> {
+        let objects = Self::watched(self.scheme)
+            .flat_map(|resource| self.names(resource).filter_map(move |name| self.held(resource, &name)));
+        let listed = Self::watched(self.scheme).filter(|resource| !self.awaited.contains(resource));
+        objects.map(StateRecord::Put).chain(listed.map(StateRecord::Listed)).collect()
+    }
+
+    /// The records of changes that were returned last.
+    pub(crate) fn records_of(&self, changes: &[HeldChange]) -> Vec<StateRecord> {
+        let record = |change: &HeldChange| match change {
+            HeldChange::Put(resource, name) => self.held(*resource, name).map(StateRecord::Put),
+            HeldChange::Delete(resource, name) => Some(StateRecord::Delete(*resource, name.clone())),
+            HeldChange::Listed(resource) => Some(StateRecord::Listed(*resource)),
+        };
+        changes.iter().filter_map(record).collect()
+    }
+
+    /// An object, as far as it is held.
+    pub(crate) fn held(&self, resource: Resource, name: &ObjectName) -> Option<UpstreamObject> {
+        let text = self.objects.get(&resource).and_then(|objects| objects.get(name)).cloned();
+        let held = match resource {
+            Resource::NodePool => HeldPart::Pool(Box::new(self.around.pools.get(&name.name)?.clone())),
+            Resource::Node => HeldPart::Node(Box::new(self.around.nodes.get(&name.name)?.clone()), text),
+            _ => HeldPart::Text(text?),
+        };
+        Some(UpstreamObject { resource, name: name.clone(), held })
+    }
+
+    /// The names of all objects of a resource that are held.
+    fn names(&self, resource: Resource) -> Box<dyn Iterator<Item = ObjectName> + '_> {
+        let cluster_scoped = |name: &Text| ObjectName::new(Text::default(), name.clone());
+        match resource {
+            Resource::NodePool => Box::new(self.around.pools.keys().map(cluster_scoped)),
+            Resource::Node => Box::new(self.around.nodes.iter().map(move |node| cluster_scoped(&node.name))),
+            _ => Box::new(self.objects.get(&resource).into_iter().flat_map(BTreeMap::keys).cloned()),
+        }
+    }
+
+    /// The object with the text that is held already, if it is the same.
+    pub(crate) fn share(&self, mut object: UpstreamObject) -> UpstreamObject {
+        if let HeldPart::Text(raw) = &mut object.held
+            && let Some(held) = self.objects.get(&object.resource).and_then(|objects| objects.get(&object.name))
+            && held.text == raw.text
+        {
+            raw.clone_from(held);
+        }
+        object
+    }
+
+    /// Holds an object.
+    fn put(&mut self, object: UpstreamObject, affected: &mut Affected) {
+        let UpstreamObject { resource, name, held } = object;
+        let is_changed = match held {
+            HeldPart::Pool(pool) => {
+                let is_changed = self.around.pools.get(&pool.name) != Some(&pool);
+                if is_changed {
+                    self.around.pools.insert(pool.name.clone(), *pool);
+                    self.pool_changed(&name.name, affected);
+                }
+                is_changed
+            }
+            HeldPart::Node(node, raw) => {
+                let is_text_changed = raw.is_some_and(|raw| self.store(resource, &name, raw, affected));
+                let before = self.around.nodes.get(&node.name).map(|node| &node.labels);
+                let is_changed = before != Some(&node.labels);
+                if is_changed {
+                    let (before, after) = (before.cloned(), node.labels.clone());
+                    self.around.nodes.insert(*node);
+                    self.node_changed(&name.name, before.as_ref(), Some(&after), affected);
+                }
+                is_changed || is_text_changed
+            }
+            HeldPart::Text(raw) => self.store(resource, &name, raw, affected),
+        };
+        if is_changed {
+            affected.held.push(HeldChange::Put(resource, name));
+        }
+    }
+
+    fn remove(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) {
+        let was_held = match resource {
+            Resource::NodePool => {
+                let was_held = self.around.pools.remove(&name.name).is_some();
+                if was_held {
+                    self.pool_changed(&name.name, affected);
+                }
+                was_held
+            }
+            Resource::Node => {
+                self.forget(resource, name, affected);
+                let node = self.around.nodes.remove(&name.name);
+                if let Some(Node { labels, .. }) = &node {
+                    self.node_changed(&name.name, Some(labels), None, affected);
+                }
+                node.is_some()
+            }
+            _ => self.forget(resource, name, affected),
+        };
+        if was_held {
+            affected.held.push(HeldChange::Delete(resource, name.clone()));
+        }
+    }
+
+    /// Holds the text of an object; whether it is another one than before.
+    fn store(&mut self, resource: Resource, name: &ObjectName, raw: Arc<RawObject>, affected: &mut Affected) -> bool {
+        let before = self.objects.get(&resource).and_then(|objects| objects.get(name));
+        if before.is_some_and(|before| Arc::ptr_eq(before, &raw) || before.text == raw.text) {
+            // Only its version changed. The text that is held already is the one that clients are served.
+            return false;
+        }
+        // The Service that a slice belonged to loses it.
+        self.unlink(resource, name, affected);
+        if resource == Resource::Service {
+            let service = read_service(&raw);
+            self.readers.set(name, self.scheme.node_labels(&service));
+            self.services.insert(name.clone(), Box::new(service));
+        }
+        if let Some(service) = service_of_slice(resource, &raw) {
+            let slices = self.slices.entry(service.clone()).or_default();
+            slices.names.insert(name.clone());
+            slices.endpoints += raw.endpoint_count();
+            affected.slices.entry(service).or_default().insert(name.clone());
+        }
+        affected.touch(resource, name);
+        self.objects.entry(resource).or_default().insert(name.clone(), raw);
+        true
+    }
+
+    /// Removes the text of an object; whether there was one.
+    fn forget(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) -> bool {
+        self.unlink(resource, name, affected);
+        if resource == Resource::Service {
+            self.readers.set(name, Vec::new());
+            self.services.remove(name);
+        }
+        let was_held = self.objects.get_mut(&resource).and_then(|objects| objects.remove(name)).is_some();
+        if was_held {
+            affected.touch(resource, name);
+        }
+        was_held
+    }
+
+    /// Takes a slice from its Service.
+    fn unlink(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) {
+        let Some(before) = self.objects.get(&resource).and_then(|objects| objects.get(name)) else { return };
+        let Some(service) = service_of_slice(resource, before) else { return };
+        if let Some(slices) = self.slices.get_mut(&service) {
+            slices.names.remove(name);
+            slices.endpoints -= before.endpoint_count();
+            if slices.names.is_empty() {
+                self.slices.remove(&service);
+            }
+        }
+        affected.slices.entry(service).or_default();
+    }
+
+    /// The labels of a node change, or it comes or goes.
+    fn node_changed(&self, node: &Text, before: Option<&Labels>, after: Option<&Labels>, affected: &mut Affected) {
+        if !self.awaited.is_empty() {
+            // With the last list, everything is decided about.
+            return;
+        }
+        let is_own = *node == self.around.node;
+        if is_own && (before.is_none() || after.is_none()) {
+            affected.services.extend(self.readers.all().into_iter().cloned());
+            return;
+        }
+        if !is_own && !self.scheme.reads_other_nodes() {
+            return;
+        }
+        let none = Labels::default();
+        let labels = self.readers.difference(before.unwrap_or(&none), after.unwrap_or(&none));
+        if is_own {
+            affected.services.extend(self.readers.of_any(labels).into_iter().cloned());
+        } else if !labels.is_empty() {
+            affected.nodes.insert(node.clone());
+            affected.node_labels.extend(labels.into_iter().cloned());
+        }
+    }
+
+    /// Adds the Services that depend on the changed labels of other nodes and have an endpoint there. The endpoints of each are
+    /// looked at once, whatever the number of nodes.
+    fn add_readers(&self, affected: &mut Affected) {
+        let readers = self.readers.of_any(&affected.node_labels).into_iter();
+        let readers = readers.filter(|service| !affected.services.contains(service));
+        let readers: Vec<_> =
+            readers.filter(|service| self.has_endpoint_in(service, &affected.nodes)).cloned().collect();
+        affected.services.extend(readers);
+    }
+
+    /// The nodes of a pool change.
+    fn pool_changed(&self, pool: &Text, affected: &mut Affected) {
+        if self.around.pool() == Some(pool) {
+            affected.services.extend(self.readers.of(roster_engine::view::POOL_OF_NODE).cloned());
+        }
+    }
+
+    fn has_endpoint_on(&self, service: &ObjectName, node: &Text) -> bool {
+        self.has_endpoint(service, |on| on == node)
+    }
+
+    fn has_endpoint_in(&self, service: &ObjectName, nodes: &BTreeSet<Text>) -> bool {
+        self.has_endpoint(service, |on| nodes.contains(on))
+    }
+
+    /// Whether a Service has an endpoint on one of these nodes.
+    fn has_endpoint(&self, service: &ObjectName, of: impl Fn(&Text) -> bool) -> bool {
+        let is_on = |raw: &Arc<RawObject>| {
+            let endpoints = raw.endpoints.iter().flat_map(|lists| &lists.endpoints);
+            endpoints.into_iter().any(|endpoint| endpoint.node.as_ref().is_some_and(&of))
+        };
+        WITH_ENDPOINTS.iter().any(|resource| self.of_service(*resource, service).any(|(_, raw)| is_on(raw)))
+    }
+
+    /// The Endpoints or the slices of a Service.
+    fn of_service<'a>(
+        &'a self,
+        resource: Resource,
+        service: &'a ObjectName,
+    ) -> impl Iterator<Item = (&'a ObjectName, &'a Arc<RawObject>)> {
+        let of_name = (resource == Resource::Endpoints).then_some(service);
+        let slices = self.slices.get(service).filter(|_| resource == Resource::EndpointSlice);
+        let names = of_name.into_iter().chain(slices.into_iter().flat_map(|slices| &slices.names));
+        let objects = self.objects.get(&resource);
+        names.filter_map(move |name| Some((name, objects?.get(name)?)))
+    }
+
+    fn everything(&self) -> Affected {
+        let of = |resource: &Resource| self.objects.get(resource).into_iter().flat_map(BTreeMap::keys).cloned();
+        let services = of(&Resource::Service).chain(of(&Resource::Endpoints)).chain(self.slices.keys().cloned());
+        let objects = self.objects.keys().flat_map(|resource| of(resource).map(|name| (*resource, name)));
+        Affected { services: services.collect(), objects: objects.collect(), ..Affected::default() }
+    }
+
+    /// Decides about all that is affected.
+    fn decide(&mut self, affected: Affected) -> Vec<ServedChange> {
+        let Affected { mut services, slices, objects, .. } = affected;
+        let mut changes = Vec::new();
+        for (service, slices) in slices {
+            if services.contains(&service) {
+                continue;
+            }
+            if !self.scheme.decides_each_alone(&self.around) || self.overlay.concerns(&service) {
+                services.insert(service);
+                continue;
+            }
+            let resource = Resource::EndpointSlice;
+            let held = |name: &ObjectName| self.objects.get(&resource).and_then(|all| all.get(name)).cloned();
+            let is_its_own = |raw: &Arc<RawObject>| service_of_slice(resource, raw).as_ref() == Some(&service);
+            let of_service = slices.iter().filter_map(held).filter(is_its_own);
+            self.decide_endpoints(resource, of_service, self.services.get(&service).map(Box::as_ref), &mut changes);
+        }
+        for service in services {
+            if self.scheme.prunes(Resource::Service) {
+                changes.push(self.served_service(&service));
+            }
+            let text = self.objects.get(&Resource::Service).and_then(|services| services.get(&service)).cloned();
+            for resource in WITH_ENDPOINTS {
+                let all = self.of_service(resource, &service).map(|(_, raw)| raw.clone()).collect();
+                let overlaid = self.overlay.lay(&service, text.as_deref(), resource, all, &self.around);
+                let gone = overlaid.gone.into_iter();
+                changes.extend(gone.map(|name| ServedChange { resource, name, object: None }));
+                self.decide_endpoints(
+                    resource,
+                    overlaid.objects,
+                    self.services.get(&service).map(Box::as_ref),
+                    &mut changes,
+                );
+            }
+        }
+        for (resource, name) in objects {
+            let raw = self.objects.get(&resource).and_then(|objects| objects.get(&name));
+            match raw {
+                None => changes.push(ServedChange { resource, name, object: None }),
+                Some(_) if resource == Resource::Service => changes.push(self.served_service(&name)),
+                Some(raw) if WITH_ENDPOINTS.contains(&resource) => {
+                    // With its Service it was decided about above.
+                    if resource == Resource::EndpointSlice && service_of_slice(resource, raw).is_none() {
+                        self.decide_endpoints(resource, [raw.clone()], None, &mut changes);
+                    }
+                }
+                Some(raw) => {
+                    let object = Some(ServedObject::whole(resource, raw.clone()));
+                    changes.push(ServedChange { resource, name, object });
+                }
+            }
+        }
+        changes
+    }
+
+    /// Decides about the Endpoints or the slices of a Service.
+    fn decide_endpoints(
+        &self,
+        resource: Resource,
+        objects: impl IntoIterator<Item = Arc<RawObject>>,
+        service: Option<&Service>,
+        changes: &mut Vec<ServedChange>,
+    ) {
+        let all: Vec<_> = objects.into_iter().map(|raw| EndpointSelection::all(resource, raw)).collect();
+        if all.is_empty() {
+            return;
+        }
+        changes.extend(self.scheme.prune(service, all, &self.around).into_iter().map(|left| {
+            let object = ServedObject::of(left);
+            ServedChange { resource, name: object.name(), object: Some(object) }
+        }));
+    }
+
+    /// What clients see of a Service.
+    fn served_service(&self, name: &ObjectName) -> ServedChange {
+        let resource = Resource::Service;
+        let is_hidden = |service: &Service| self.scheme.hides(service, &self.around);
+        let raw = self.objects.get(&resource).and_then(|services| services.get(name));
+        let seen = raw.filter(|_| !self.services.get(name).is_some_and(|service| is_hidden(service)));
+        let object = seen.map(|raw| ServedObject::whole(resource, raw.clone()));
+        ServedChange { resource, name: name.clone(), object }
+    }
+}
+
+/// What a scheme reads of a Service. One that cannot be read has its annotations only.
+fn read_service(raw: &RawObject) -> Service {
+    let Service { kind, selector, .. } = serde_json::from_str(&raw.text).unwrap_or_default();
+    let ObjectName { namespace, name } = raw.name.clone();
+    let meta = ObjectMeta { name, namespace, annotations: raw.annotations.clone(), ..ObjectMeta::default() };
+    Service { meta, kind, selector, ..Service::default() }
+}
+
+/// The Service of a slice, by its label.
+fn service_of_slice(resource: Resource, raw: &RawObject) -> Option<ObjectName> {
+    let label = raw.labels.get(names::SERVICE_NAME).filter(|name| !name.is_empty());
+    let service = label.filter(|_| resource == Resource::EndpointSlice)?;
+    Some(ObjectName::new(raw.name.namespace.clone(), service.clone()))
+}

@@ -1,0 +1,96 @@
+//! What the API server reports of its objects, as the state of the node takes it.
+
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
+
+use roster_engine::model::{Node, NodePool, Resource, Text};
+use serde_json::json;
+
+use crate::servers::edge::cache::raw_object::{MalformedObject, ObjectName, RawObject};
+
+/// A change of objects of the API server.
+#[derive(Debug)]
+pub(crate) enum UpstreamEvent {
+    /// The object is there, as it is now.
+    Apply(UpstreamObject),
+    /// The object was deleted.
+    Delete(Resource, ObjectName),
+    /// All objects of the resource: every other one was deleted.
+    Replace(Resource, Vec<UpstreamObject>),
+}
+
+/// An object of the API server, as far as it is held.
+#[derive(Clone, Debug)]
+pub(crate) struct UpstreamObject {
+    pub(crate) resource: Resource,
+    pub(crate) name: ObjectName,
+    pub(crate) held: HeldPart,
+}
+
+/// What is held of an object.
+#[derive(Clone, Debug)]
+pub(crate) enum HeldPart {
+    /// All of it.
+    Text(Arc<RawObject>),
+    /// The labels of a node, and all of it where it is the own node.
+    Node(Box<Node>, Option<Arc<RawObject>>),
+    Pool(Box<NodePool>),
+}
+
+/// A change of what is held. Only a journal needs its record, which `NodeState` makes.
+#[derive(Debug)]
+pub(crate) enum HeldChange {
+    Put(Resource, ObjectName),
+    Delete(Resource, ObjectName),
+    Listed(Resource),
+}
+
+impl HeldChange {
+    /// The last change of each object: the journal has objects as they are after all of them.
+    pub(crate) fn last_of_each(mut changes: Vec<Self>) -> Vec<Self> {
+        let mut seen = BTreeSet::new();
+        changes.reverse();
+        changes.retain(|change| match change {
+            Self::Put(resource, name) | Self::Delete(resource, name) => seen.insert((*resource, name.clone())),
+            Self::Listed(_) => true,
+        });
+        changes.reverse();
+        changes
+    }
+}
+
+impl UpstreamObject {
+    /// The text from which [`UpstreamObject::read`] reads the same.
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        match &self.held {
+            HeldPart::Text(raw) | HeldPart::Node(_, Some(raw)) => Cow::Borrowed(&raw.text),
+            HeldPart::Node(node, None) => {
+                let Node { name, labels, .. } = node.as_ref();
+                Cow::Owned(json!({ "metadata": { "name": name, "labels": labels } }).to_string())
+            }
+            HeldPart::Pool(pool) => {
+                let NodePool { name, nodes } = pool.as_ref();
+                Cow::Owned(json!({ "metadata": { "name": name }, "status": { "nodes": nodes } }).to_string())
+            }
+        }
+    }
+
+    /// Reads an object. `node` is the name of the own node.
+    pub(crate) fn read(resource: Resource, text: &str, node: &str) -> Result<Self, MalformedObject> {
+        if resource == Resource::NodePool {
+            let pool: Box<NodePool> = serde_json::from_str(text).map_err(|e| MalformedObject(e.to_string()))?;
+            let name = ObjectName::new(Text::default(), pool.name.clone());
+            return Ok(Self { resource, name, held: HeldPart::Pool(pool) });
+        }
+        let raw = RawObject::read(resource, text)?;
+        let name = raw.name.clone();
+        let held = if resource == Resource::Node {
+            let labels = raw.labels.clone();
+            let is_own = name.name == node;
+            let own = is_own.then(|| Arc::new(raw));
+            HeldPart::Node(Box::new(Node { name: name.name.clone(), labels, ..Node::default() }), own)
+        } else {
+            HeldPart::Text(Arc::new(raw))
+        };
+        Ok(Self { resource, name, held })
+    }
+}

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::{quoted, yaml_as_json};
+use crate::decode::Source;
 
 /// YAML, and the JSON that `sigs.k8s.io/yaml` makes of it; nothing if it refuses the YAML.
 type Answer = (String, Option<String>);

@@ -1,11 +1,12 @@
 //! The answers of kubectl's YAML library, as tables.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::atomic::AtomicBool};
 
+use roster_engine::model::Interrupt;
 use serde_json::value::RawValue;
 
 use super::{quoted, yaml_as_json};
-use crate::decode::Source;
+use crate::decode::{DecodeReason, Source};
 
 /// YAML, and the JSON that `sigs.k8s.io/yaml` makes of it; nothing if it refuses the YAML.
 type Answer = (String, Option<String>);
@@ -80,5 +81,15 @@ fn few_merge_keys_cannot_expand_to_much_text() {
     {
         let error = yaml_as_json(&yaml, &Source::file("in")).unwrap_err().to_string();
         assert!(error.ends_with("anchors and aliases expand to too much text"), "{error}");
+    }
+}
+
+#[test]
+fn reading_ends_when_nobody_waits() {
+    let flag = AtomicBool::new(true);
+    let source = Source { interrupt: Interrupt::when(&flag), ..Source::file("in") };
+    for yaml in ["# a comment\n", "a: 1\n", "--- {}\n--- {}\n"] {
+        let error = yaml_as_json(yaml, &source).unwrap_err();
+        assert!(matches!(error.reason, DecodeReason::Interrupted(_)), "{error}");
     }
 }

@@ -77,7 +77,7 @@ pub(super) struct Connections {
 pub(super) struct ListenerPlaces {
     /// Connections.
     pub(super) connections: Ledger,
-    /// Connections without a first request: they are cheap for a client, and a handshake is not for the server.
+    /// Connections without a first request.
     pub(super) openings: Ledger,
     /// Requests over HTTP/2. Over HTTP/1 a connection has one at a time, for which it has its place.
     streams: Ledger,
@@ -85,13 +85,14 @@ pub(super) struct ListenerPlaces {
 }
 
 impl ListenerPlaces {
-    /// The places of a listener with at most this many connections: a quarter as many without a request, and four times
-    /// as many requests over HTTP/2.
-    pub(super) fn new(health: &Health, listener: &'static str, connections: usize) -> Self {
+    /// The places of a listener with at most this many connections, and four times as many requests over HTTP/2. With TLS, a
+    /// quarter of the connections may be without a request: they are cheap for a client, and a handshake is not for the server.
+    pub(super) fn new(health: &Health, listener: &'static str, connections: usize, has_tls: bool) -> Self {
         let total = connections as u64;
+        let openings = if has_tls { total / 4 } else { total };
         Self {
             connections: health.ledger(listener, "connections", total),
-            openings: health.ledger(listener, "handshakes", (total / 4).max(1)),
+            openings: health.ledger(listener, "handshakes", openings.max(1)),
             streams: health.ledger(listener, "requests", total.saturating_mul(4)),
             standings: health.standings().clone(),
         }
@@ -394,7 +395,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_peer_with_credit_has_a_place_while_strangers_have_all_that_cannot_be_evicted() {
-        let places = ListenerPlaces::new(&Health::default(), "test", 1024);
+        let places = ListenerPlaces::new(&Health::default(), "test", 1024, true);
         let peer = |n: u8| Peer::of(SocketAddr::from(([10, 0, 0, n], 0)));
         let computing = Activity::connection();
         computing.set(ActivityStage::Computing);

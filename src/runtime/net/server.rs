@@ -175,7 +175,7 @@ impl Server {
         let ServerOptions { head_timeout: head, write_timeout: write, max_connections, .. } = self.options;
         let limits = ConnectionLimits { head, write, first_request_grace };
         let open = tls.as_ref().map_or(&self.open, |tls| &tls.certificate.metrics().connections);
-        let places = ListenerPlaces::new(&self.health, name, max_connections);
+        let places = ListenerPlaces::new(&self.health, name, max_connections, tls.is_some());
         Connections::new(router, no_place, open.clone(), limits, places)
     }
 

@@ -62,7 +62,7 @@ fn server() -> TestServer {
         .route("/bug", get(bug));
     let (open, first_request_grace) = (Gauge::default(), Duration::ZERO);
     let limits = ConnectionLimits { head: HEAD, write: WRITE, first_request_grace };
-    let places = ListenerPlaces::new(&Health::default(), "test", 1024);
+    let places = ListenerPlaces::new(&Health::default(), "test", 1024, true);
     TestServer {
         connections: Connections::new(
             router,

@@ -136,9 +136,9 @@ impl Work {
 /// The object appears, and appears again as it was.
 fn change<T: Stored>(store: &Arc<Store>, read: fn(&str) -> serde_json::Result<T>, text: &str) -> Result<()> {
     let mut sink = store.sink(read);
-    let row = sink.row(text, None)?;
+    let row = sink.row(text)?;
     sink.apply(row);
-    let row = sink.row(text, None)?;
+    let row = sink.row(text)?;
     sink.apply(row);
     Ok(())
 }

@@ -37,9 +37,9 @@ pub(crate) fn reflect<S>(
     metrics: WatchMetrics,
 ) -> impl Future<Output = Result<(), WatchEnded>> + Send + use<S>
 where
-    S: Sink<Row: Send> + Send + 'static,
+    S: Sink + Send + 'static,
 {
-    follow(client, resource, Box::new(ListingSink { sink, listed: Vec::new() }), metrics)
+    follow(client, resource, Box::new(sink), metrics)
 }
 
 /// Not generic: this future is large, and would be compiled again for each type of sink.
@@ -54,7 +54,7 @@ async fn follow(
     let watch = || watcher(api.clone(), watcher::Config::default().page_size(PAGE)).default_backoff().boxed();
     let mut events = watch();
     // A list without them would say that these objects do not exist.
-    let mut unreadable = 0_usize;
+    let (mut listed, mut unreadable) = (0_usize, 0_usize);
     let mut failures = WatchFailures::default();
     metrics.stale(name, false);
     loop {
@@ -74,10 +74,11 @@ async fn follow(
         match event {
             Ok(None) => return Err(WatchEnded(name)),
             Ok(Some(watcher::Event::Init)) => {
-                sink.start_list();
-                unreadable = 0;
+                sink.begin_list();
+                (listed, unreadable) = (0, 0);
             }
             Ok(Some(watcher::Event::InitApply(object))) => {
+                listed += 1;
                 unreadable += usize::from(!is_read(name, &object, sink.list(&object.text)));
             }
             Ok(Some(watcher::Event::InitDone)) if unreadable > 0 => {
@@ -87,15 +88,15 @@ async fn follow(
                     sink.lost(Loss::Stale);
                 }
                 // Its objects are not needed until the next list.
-                sink.start_list();
-                unreadable = 0;
+                sink.begin_list();
+                (listed, unreadable) = (0, 0);
                 sleep(UNREADABLE).await;
                 events = watch();
             }
             Ok(Some(watcher::Event::InitDone)) => {
                 // A list may be of any length: a table of it is made, and the one before is freed.
-                let objects = aside(|| sink.end_list());
-                tracing::debug!(resource = name, objects, "listed");
+                aside(|| sink.end_list());
+                tracing::debug!(resource = name, objects = listed, "listed");
                 metrics.stale(name, false);
             }
             Ok(Some(watcher::Event::Apply(object))) => {
@@ -126,58 +127,42 @@ async fn follow(
 
 /// A sink that takes the text of objects.
 trait ObjectSink: Send {
-    /// The list begins: what was listed before is dropped.
-    fn start_list(&mut self);
-
-    /// The list has this object.
+    fn begin_list(&mut self);
     fn list(&mut self, object: &str) -> serde_json::Result<()>;
-
-    /// The list is complete; the number of its objects.
-    fn end_list(&mut self) -> usize;
-
+    fn end_list(&mut self);
     fn apply(&mut self, object: &str) -> serde_json::Result<()>;
     fn delete(&mut self, object: &str) -> serde_json::Result<()>;
     fn settle(&mut self);
     fn lost(&mut self, loss: Loss);
 }
 
-/// A sink, and what it will hold of the objects that are listed so far.
-struct ListingSink<S: Sink> {
-    sink: S,
-    listed: Vec<S::Row>,
-}
-
-impl<S: Sink<Row: Send> + Send> ObjectSink for ListingSink<S> {
-    fn start_list(&mut self) {
-        self.listed = Vec::new();
+impl<S: Sink + Send> ObjectSink for S {
+    fn begin_list(&mut self) {
+        Sink::begin_list(self);
     }
 
     fn list(&mut self, object: &str) -> serde_json::Result<()> {
-        self.listed.push(self.sink.row(object, self.listed.last())?);
-        Ok(())
+        self.row(object).map(|row| Sink::list(self, row))
     }
 
-    fn end_list(&mut self) -> usize {
-        let listed = std::mem::take(&mut self.listed);
-        let objects = listed.len();
-        self.sink.replace(listed);
-        objects
+    fn end_list(&mut self) {
+        Sink::end_list(self);
     }
 
     fn apply(&mut self, object: &str) -> serde_json::Result<()> {
-        self.sink.row(object, None).map(|row| self.sink.apply(row))
+        self.row(object).map(|row| Sink::apply(self, row))
     }
 
     fn delete(&mut self, object: &str) -> serde_json::Result<()> {
-        self.sink.row(object, None).map(|row| self.sink.delete(row))
+        self.row(object).map(|row| Sink::delete(self, row))
     }
 
     fn settle(&mut self) {
-        self.sink.settle();
+        Sink::settle(self);
     }
 
     fn lost(&mut self, loss: Loss) {
-        self.sink.lost(loss);
+        Sink::lost(self, loss);
     }
 }
 
@@ -215,12 +200,12 @@ mod tests {
     use super::*;
 
     /// Sends the weights of listed nodes; `None` if they are lost.
-    struct Weights(UnboundedSender<Option<Vec<u8>>>);
+    struct Weights(UnboundedSender<Option<Vec<u8>>>, Vec<u8>);
 
     impl Sink for Weights {
         type Row = u8;
 
-        fn row(&self, object: &str, _: Option<&u8>) -> serde_json::Result<u8> {
+        fn row(&self, object: &str) -> serde_json::Result<u8> {
             #[derive(Deserialize)]
             struct Weighed {
                 weight: u8,
@@ -231,8 +216,16 @@ mod tests {
         fn apply(&mut self, _: u8) {}
         fn delete(&mut self, _: u8) {}
 
-        fn replace(&mut self, rows: Vec<u8>) {
-            self.0.send(Some(rows)).unwrap();
+        fn begin_list(&mut self) {
+            self.1.clear();
+        }
+
+        fn list(&mut self, row: u8) {
+            self.1.push(row);
+        }
+
+        fn end_list(&mut self) {
+            self.0.send(Some(std::mem::take(&mut self.1))).unwrap();
         }
 
         fn lost(&mut self, loss: Loss) {
@@ -258,7 +251,7 @@ mod tests {
         let weights = Answer::new(Mutex::new(vec![json!(1), json!("heavy"), json!(3)]));
         let client = kube::Client::new(Router::new().fallback(answer).with_state(weights.clone()), "default");
         let (rows, mut listed) = unbounded_channel();
-        let watch = tokio::spawn(reflect(client, Resource::Node, Weights(rows), WatchMetrics::default()));
+        let watch = tokio::spawn(reflect(client, Resource::Node, Weights(rows, Vec::new()), WatchMetrics::default()));
         sleep(Duration::from_mins(3)).await;
         assert_eq!(listed.try_recv(), Ok(None), "stale, and nothing else");
         assert!(listed.try_recv().is_err());

@@ -221,7 +221,7 @@ mod tests {
             Self { ledger: Ledger::new(limits, standings.clone(), LedgerMetrics::default()), standings }
         }
 
-        fn exchange(&self, peer: u8) -> Exchange {
+        fn exchange(peer: u8) -> Exchange {
             let mut exchange = Exchange::of(&Extensions::new());
             exchange.peer = Peer::of(SocketAddr::from(([10, 0, 0, peer], 0)));
             exchange
@@ -229,7 +229,7 @@ mod tests {
 
         /// What another peer holds, at this stage.
         fn held(&self, peer: u8, amount: u64, stage: ActivityStage) -> (Holding, Arc<Activity>) {
-            let exchange = self.exchange(peer);
+            let exchange = Self::exchange(peer);
             exchange.activity.set(stage);
             (self.ledger.take(exchange.peer, amount, &exchange.activity).unwrap(), exchange.activity)
         }
@@ -239,7 +239,7 @@ mod tests {
             let began = Instant::now();
             let limits = BodyLimits { deadline: deadline.map(|after| began + after), ..LIMITS };
             let body = Body::from(vec![0; 32 << 10]);
-            let received = receive(body, limits, &self.ledger, &self.exchange(peer)).await;
+            let received = receive(body, limits, &self.ledger, &Self::exchange(peer)).await;
             (began.elapsed().as_millis(), received.err())
         }
     }
@@ -273,7 +273,7 @@ mod tests {
             let (_computed, _) = memory.held(3, ALL / 2, ActivityStage::Computing);
             let (_waits, other) = memory.held(1, ALL / 2, ActivityStage::Receiving);
             if let Some(peer) = credit_of {
-                memory.standings.earn(memory.exchange(peer).peer);
+                memory.standings.earn(Memory::exchange(peer).peer);
             }
             assert_eq!(memory.send(2, None).await, (waited, None), "{credit_of:?}");
             assert!(other.is_evicted(), "{credit_of:?}");

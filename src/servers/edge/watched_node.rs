@@ -36,8 +36,12 @@ impl WatchedNode {
     pub fn list(&mut self, objects: &[(&str, &str)]) -> serde_json::Result<()> {
         for (resource, sink) in &mut self.sinks {
             let of_resource = objects.iter().filter(|(kind, _)| *kind == resource.kind());
-            let rows = of_resource.map(|(_, text)| sink.row(text, None)).collect::<serde_json::Result<Vec<_>>>()?;
-            sink.replace(rows);
+            sink.begin_list();
+            for (_, text) in of_resource {
+                let row = sink.row(text)?;
+                sink.list(row);
+            }
+            sink.end_list();
         }
         Ok(())
     }
@@ -48,7 +52,7 @@ impl WatchedNode {
         let Some((_, sink)) = self.sinks.iter_mut().find(|(resource, _)| resource.kind() == kind) else {
             return Ok(());
         };
-        let row = sink.row(object, None)?;
+        let row = sink.row(object)?;
         if is_deleted {
             sink.delete(row);
         } else {

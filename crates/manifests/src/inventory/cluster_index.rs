@@ -35,6 +35,12 @@ impl<R: Row, L: Lookup<R>> Slot<R, L> {
         self.table.replace(table)
     }
 
+    /// The list of all objects is complete: removes the rows that it does not have, and returns them.
+    pub fn end_list(&mut self) -> Vec<R> {
+        self.unknown = None;
+        self.table.as_mut().map_or_else(Vec::new, Table::end_list)
+    }
+
     /// From now on the table must not be asked, for this reason.
     pub fn forbid(&mut self, why: Unknown) {
         if self.table.is_some() {

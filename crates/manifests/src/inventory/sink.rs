@@ -16,9 +16,8 @@ pub trait Sink {
     /// What is held of an object.
     type Row;
 
-    /// What is held of an object with this JSON text; an error if it cannot be read. `before` is the object before it in a
-    /// list: neighbours are mostly alike.
-    fn row(&self, object: &str, before: Option<&Self::Row>) -> serde_json::Result<Self::Row>;
+    /// What is held of an object with this JSON text; an error if it cannot be read.
+    fn row(&self, object: &str) -> serde_json::Result<Self::Row>;
 
     /// The object exists, as it is now.
     fn apply(&mut self, row: Self::Row);
@@ -29,9 +28,15 @@ pub trait Sink {
     /// No other event has arrived yet: what was applied and deleted must be in force now.
     fn settle(&mut self) {}
 
-    /// All objects of the resource: all others were deleted.
-    fn replace(&mut self, rows: Vec<Self::Row>);
+    /// A list of all objects begins. A list that was not complete does not count.
+    fn begin_list(&mut self);
 
-    /// The watch fails; the next call that follows a success is `replace`.
+    /// The list has this object.
+    fn list(&mut self, row: Self::Row);
+
+    /// The list is complete: every object that it does not have was deleted.
+    fn end_list(&mut self);
+
+    /// The watch fails; after a success, a list begins.
     fn lost(&mut self, loss: Loss);
 }

@@ -104,7 +104,7 @@ impl Store {
 
     /// What the watch of a resource feeds. `read` reads an object from its JSON text.
     pub fn sink<T: Stored>(self: &Arc<Self>, read: fn(&str) -> serde_json::Result<T>) -> StoreSink<T> {
-        StoreSink { store: self.clone(), read }
+        StoreSink { store: self.clone(), read, first: Vec::new() }
     }
 
     /// Sets all objects of a resource.
@@ -127,17 +127,19 @@ impl Store {
         T::slot(&mut self.write()).forbid(STALE);
     }
 
+    /// Before the first list there is no table: the list will have the object.
     fn insert<T: Stored>(&self, row: T::Row) {
-        // Before the first list there is no table: the list will have the object.
-        if let Some(table) = T::slot(&mut self.write()).table_mut() {
-            table.insert(row);
-        }
+        let before = T::slot(&mut self.write()).table_mut().and_then(|table| table.insert(row));
+        drop(before);
     }
 
     fn remove<T: Stored>(&self, row: &T::Row) {
-        if let Some(table) = T::slot(&mut self.write()).table_mut() {
-            table.remove(row.namespace(), row.name());
-        }
+        let before = T::slot(&mut self.write()).table_mut().and_then(|table| table.remove(row.namespace(), row.name()));
+        drop(before);
+    }
+
+    fn is_listed<T: Stored>(&self) -> bool {
+        T::slot(&mut self.write()).last_known().is_some()
     }
 
     fn replace<T: Stored>(&self, rows: Vec<T::Row>) {
@@ -166,20 +168,19 @@ impl IndexReader for Store {
 
 /// Feeds the objects of one resource into a [`Store`].
 #[derive(Debug)]
-pub struct StoreSink<T> {
+pub struct StoreSink<T: Stored> {
     store: Arc<Store>,
     read: fn(&str) -> serde_json::Result<T>,
+    /// The first list so far. It is sorted once: each row may belong before many others. Later lists change the table in place,
+    /// because two tables at once would double the memory.
+    first: Vec<T::Row>,
 }
 
 impl<T: Stored> Sink for StoreSink<T> {
     type Row = T::Row;
 
-    fn row(&self, object: &str, before: Option<&T::Row>) -> serde_json::Result<T::Row> {
-        let mut row = (self.read)(object)?.row();
-        if let Some(before) = before {
-            row.share(before);
-        }
-        Ok(row)
+    fn row(&self, object: &str) -> serde_json::Result<T::Row> {
+        (self.read)(object).map(T::row)
     }
 
     fn apply(&mut self, row: T::Row) {
@@ -190,8 +191,31 @@ impl<T: Stored> Sink for StoreSink<T> {
         self.store.remove::<T>(&row);
     }
 
-    fn replace(&mut self, rows: Vec<T::Row>) {
-        self.store.replace::<T>(rows);
+    fn begin_list(&mut self) {
+        self.first.clear();
+        if let Some(table) = T::slot(&mut self.store.write()).table_mut() {
+            table.begin_list();
+        }
+    }
+
+    fn list(&mut self, mut row: T::Row) {
+        if self.store.is_listed::<T>() {
+            self.store.insert::<T>(row);
+            return;
+        }
+        if let Some(before) = self.first.last() {
+            row.share(before);
+        }
+        self.first.push(row);
+    }
+
+    fn end_list(&mut self) {
+        if self.store.is_listed::<T>() {
+            let gone = T::slot(&mut self.store.write()).end_list();
+            drop(gone);
+            return;
+        }
+        self.store.replace::<T>(std::mem::take(&mut self.first));
     }
 
     fn lost(&mut self, _: Loss) {

@@ -1,11 +1,13 @@
 //! A server's copy of a cluster: what it answers before, between and after the lists of a watch.
 
+use std::sync::Arc;
+
 use roster_admission::{Knowledge, KnownClusterIp, ListedSlice, OtherSlices, PodNetwork, Unknown};
 use roster_engine::model::{EndpointSlice, Labels, Node, Pod, PodPhase, Service};
 use serde_json::json;
 
 use super::{
-    Answers, IndexReader, NamespaceRow, Store,
+    Answers, IndexReader, Loss, NamespaceRow, Sink, Store,
     store::{NOT_SYNCED, STALE},
 };
 
@@ -93,6 +95,40 @@ fn addresses_belong_to_pods_of_their_namespace_until_the_last_one_goes() {
         Answers(&store).live_pods("shop", &selector, false).map(|pods| pods.count)
     };
     assert_eq!((selected("c"), selected("a")), (Ok(1), Ok(0)));
+}
+
+/// Two copies at once would double the memory.
+#[test]
+fn a_later_list_changes_the_copy_in_place() {
+    let store = Arc::new(Store::new());
+    let mut sink = store.sink(|text| serde_json::from_str::<Pod>(text));
+    let text = |name: &str, ip: &str| {
+        json!({ "metadata": { "namespace": "shop", "name": name }, "status": { "podIPs": [{ "ip": ip }] } }).to_string()
+    };
+    let known = |store: &Store| ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(|ip| knows(store, "shop", ip));
+    sink.begin_list();
+    sink.list(sink.row(&text("a", "10.0.0.9")).unwrap());
+    // It begins again: the first one was not complete.
+    sink.begin_list();
+    for (name, ip) in [("b", "10.0.0.2"), ("a", "10.0.0.1")] {
+        sink.list(sink.row(&text(name, ip)).unwrap());
+    }
+    assert_eq!(known(&store), [Err(NOT_SYNCED); 3]);
+    sink.end_list();
+    assert_eq!(known(&store), [Ok(true), Ok(true), Ok(false)]);
+    sink.begin_list();
+    for (name, ip) in [("b", "10.0.0.2"), ("c", "10.0.0.3")] {
+        sink.list(sink.row(&text(name, ip)).unwrap());
+    }
+    assert_eq!(known(&store), [Ok(true), Ok(true), Ok(true)], "what is not listed yet is there until the end");
+    sink.end_list();
+    assert_eq!(known(&store), [Ok(false), Ok(true), Ok(true)]);
+    sink.lost(Loss::Stale);
+    sink.begin_list();
+    sink.list(sink.row(&text("c", "10.0.0.1")).unwrap());
+    assert_eq!(known(&store), [Err(STALE); 3]);
+    sink.end_list();
+    assert_eq!(known(&store), [Ok(true), Ok(false), Ok(false)]);
 }
 
 #[test]

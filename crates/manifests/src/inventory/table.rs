@@ -72,6 +72,8 @@ impl<R> Lookup<R> for () {
 pub struct Table<R, L = ()> {
     rows: Vec<R>,
     lookup: L,
+    /// For each row, whether the list that is being read has it.
+    listed: Option<Vec<bool>>,
 }
 
 fn key<R: Row>(row: &R) -> (&str, &str) {
@@ -99,17 +101,17 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
         for row in &rows {
             lookup.add(row);
         }
-        Self { rows, lookup }
+        Self { rows, lookup, listed: None }
     }
 
-    /// Adds a row, in place of one of its name.
-    pub fn insert(&mut self, mut row: R) {
-        let at = match self.rows.binary_search_by(|r| key(r).cmp(&key(&row))) {
+    /// Adds a row, and returns the one of its name, whose place it takes.
+    pub fn insert(&mut self, mut row: R) -> Option<R> {
+        let (at, before) = match self.rows.binary_search_by(|r| key(r).cmp(&key(&row))) {
             Ok(at) => {
                 row.share(&self.rows[at]);
                 let before = std::mem::replace(&mut self.rows[at], row);
                 self.lookup.remove(&before);
-                at
+                (at, Some(before))
             }
             Err(at) => {
                 // Neighbours are mostly replicas of one workload.
@@ -118,18 +120,45 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
                     row.share(neighbour);
                 }
                 self.rows.insert(at, row);
-                at
+                if let Some(listed) = &mut self.listed {
+                    listed.insert(at, false);
+                }
+                (at, None)
             }
         };
         self.lookup.add(&self.rows[at]);
+        if let Some(listed) = &mut self.listed {
+            listed[at] = true;
+        }
+        before
     }
 
-    /// Removes the row of this name.
-    pub fn remove(&mut self, namespace: &str, name: &str) {
-        if let Ok(at) = self.rows.binary_search_by(|r| key(r).cmp(&(namespace, name))) {
-            let row = self.rows.remove(at);
-            self.lookup.remove(&row);
+    /// Removes the row of this name, and returns it.
+    pub fn remove(&mut self, namespace: &str, name: &str) -> Option<R> {
+        let at = self.rows.binary_search_by(|r| key(r).cmp(&(namespace, name))).ok()?;
+        let row = self.rows.remove(at);
+        self.lookup.remove(&row);
+        if let Some(listed) = &mut self.listed {
+            listed.remove(at);
         }
+        Some(row)
+    }
+
+    /// A list of all objects begins: from now on, each row that is added is one of it. A list that was not complete does not
+    /// count.
+    pub fn begin_list(&mut self) {
+        self.listed = Some(vec![false; self.rows.len()]);
+    }
+
+    /// The list is complete: removes the rows that it does not have, and returns them.
+    pub fn end_list(&mut self) -> Vec<R> {
+        let Some(listed) = self.listed.take() else { return Vec::new() };
+        let mut listed = listed.into_iter();
+        let gone: Vec<R> = self.rows.extract_if(.., |_| listed.next() == Some(false)).collect();
+        for row in &gone {
+            self.lookup.remove(row);
+        }
+        gone
     }
 
     /// All rows, sorted by namespace and name.
@@ -221,5 +250,20 @@ mod tests {
         table.remove("a", "none");
         assert_eq!(table.rows(), [("A", "z", 16), ("a", "b", 8), ("a", "c", 4)]);
         assert_eq!(table.lookup(), &Sum(28));
+    }
+
+    #[test]
+    fn a_list_removes_what_it_does_not_have() {
+        let mut table: Table<_, Sum> = Table::new(vec![("a", "b", 1), ("a", "d", 2), ("b", "x", 4)], |_| {});
+        assert_eq!(table.end_list(), [], "no list began");
+        table.begin_list();
+        table.insert(("a", "d", 8));
+        // It is not complete.
+        table.begin_list();
+        assert_eq!((table.insert(("a", "b", 16)), table.insert(("a", "c", 32))), (Some(("a", "b", 1)), None));
+        assert_eq!(table.remove("a", "b"), Some(("a", "b", 16)));
+        assert_eq!(table.end_list(), [("a", "d", 8), ("b", "x", 4)]);
+        assert_eq!((table.rows(), table.lookup()), ([("a", "c", 32)].as_slice(), &Sum(32)));
+        assert_eq!(table.end_list(), []);
     }
 }

@@ -85,14 +85,13 @@ async fn the_connections_of_a_unix_socket_are_limited() {
         idle.push(UnixStream::connect(&path).await.unwrap());
     }
     assert_eq!(code(&path, SERVICES, &[GOOD]).await, 200);
-    // A quarter of the connections may be without a request.
     let is_closed = |stream: &UnixStream| match stream.try_read(&mut [0]) {
         Ok(0) => true,
         Err(error) => error.kind() != ErrorKind::WouldBlock,
         Ok(_) => false,
     };
     let closed = async {
-        while idle.iter().filter(|stream| is_closed(stream)).count() < 36 {
+        while idle.iter().filter(|stream| is_closed(stream)).count() < 40 - 16 {
             sleep(Duration::from_millis(10)).await;
         }
     };

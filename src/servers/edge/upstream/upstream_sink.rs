@@ -21,6 +21,8 @@ pub(crate) struct UpstreamSink {
     reachability: Arc<Reachability>,
     /// Events that have arrived, and are decided about together.
     arrived: ArrivedEvents,
+    /// The list that is being read. Objects that are as before share their text with those that are held.
+    listed: Vec<UpstreamObject>,
 }
 
 /// Events that wait for those behind them.
@@ -60,7 +62,7 @@ impl ArrivedEvents {
 impl UpstreamSink {
     /// A sink of a resource; `node` is the own one.
     pub(crate) fn new(cache: Arc<EdgeCache>, resource: Resource, node: Text, reachability: Arc<Reachability>) -> Self {
-        Self { cache, resource, node, reachability, arrived: ArrivedEvents::default() }
+        Self { cache, resource, node, reachability, arrived: ArrivedEvents::default(), listed: Vec::new() }
     }
 
     /// Takes an event, as soon as no other one has arrived behind it: many changes of one Service, such as those of a rollout,
@@ -90,7 +92,7 @@ impl Sink for UpstreamSink {
     /// An object that cannot be read is as if it did not change; `None` if it was not known before.
     type Row = Option<UpstreamObject>;
 
-    fn row(&self, object: &str, _: Option<&Self::Row>) -> serde_json::Result<Self::Row> {
+    fn row(&self, object: &str) -> serde_json::Result<Self::Row> {
         Ok(match UpstreamObject::read(self.resource, object, &self.node) {
             // A list has all objects again, most of them as they are held.
             Ok(object) => Some(self.cache.share(object)),
@@ -120,9 +122,18 @@ impl Sink for UpstreamSink {
         }
     }
 
-    fn replace(&mut self, rows: Vec<Self::Row>) {
+    fn begin_list(&mut self) {
+        self.listed.clear();
+    }
+
+    fn list(&mut self, row: Self::Row) {
+        self.listed.extend(row);
+    }
+
+    fn end_list(&mut self) {
         self.reachability.heard();
-        self.replace_all(rows.into_iter().flatten().collect());
+        let listed = std::mem::take(&mut self.listed);
+        self.replace_all(listed);
     }
 
     /// While the API server is away, clients see what was last known.
@@ -142,6 +153,15 @@ mod tests {
         cache::{scheme::EdgeScheme, served_object::ServedObject},
         tests::TestedEdge,
     };
+
+    fn list(sink: &mut UpstreamSink, objects: &[&Value]) {
+        sink.begin_list();
+        for object in objects {
+            let row = sink.row(&object.to_string()).unwrap();
+            sink.list(row);
+        }
+        sink.end_list();
+    }
 
     /// For clients, an object that is gone is one that was deleted: kube-proxy would remove its rules.
     #[test]
@@ -164,8 +184,7 @@ mod tests {
             // It was not known before.
             (vec![&slice(json!("none"))], 0),
         ] {
-            let rows = listed.iter().map(|object| sink.row(&object.to_string(), None).unwrap()).collect();
-            sink.replace(rows);
+            list(&mut sink, &listed);
             assert_eq!(count(), want, "{listed:?}");
         }
     }
@@ -189,11 +208,10 @@ mod tests {
             let edge = TestedEdge::new(EdgeScheme::SuperEdge);
             let (cache, reachability) = (edge.cache.clone(), edge.reachability.clone());
             let mut sink = UpstreamSink::new(cache, Resource::EndpointSlice, "edge-1".into(), reachability);
-            let first = sink.row(&old.to_string(), None).unwrap();
-            sink.replace(vec![first]);
+            list(&mut sink, &[&old]);
             let version = edge.cache.version();
             for (object, is_deleted) in *events {
-                let row = sink.row(&object.to_string(), None).unwrap();
+                let row = sink.row(&object.to_string()).unwrap();
                 if *is_deleted { sink.delete(row) } else { sink.apply(row) }
             }
             assert_eq!(edge.cache.version(), version, "{name}: not before the last one");

@@ -15,17 +15,19 @@ use crate::servers::webhook::{ActivePolicies, first_messages};
 /// What the watch of policies feeds. Where the CRD is not installed there are none, and the watch asks again.
 pub(super) struct PolicySink {
     /// Where they hold.
-    pub(super) in_force: Arc<ActivePolicies>,
+    in_force: Arc<ActivePolicies>,
     /// Where their statuses are written.
-    pub(super) statuses: PolicyStatuses,
+    statuses: PolicyStatuses,
     /// Whether a replica need not wait for them any longer.
-    pub(super) is_known: Arc<AtomicBool>,
+    is_known: Arc<AtomicBool>,
+    /// The list that is being read.
+    listed: Vec<DynamicObject>,
 }
 
 impl Sink for PolicySink {
     type Row = DynamicObject;
 
-    fn row(&self, object: &str, _: Option<&DynamicObject>) -> serde_json::Result<DynamicObject> {
+    fn row(&self, object: &str) -> serde_json::Result<DynamicObject> {
         serde_json::from_str(object)
     }
 
@@ -41,7 +43,16 @@ impl Sink for PolicySink {
         self.in_force.set_one(&object.name_any(), None);
     }
 
-    fn replace(&mut self, objects: Vec<DynamicObject>) {
+    fn begin_list(&mut self) {
+        self.listed.clear();
+    }
+
+    fn list(&mut self, object: DynamicObject) {
+        self.listed.push(object);
+    }
+
+    fn end_list(&mut self) {
+        let objects = std::mem::take(&mut self.listed);
         tracing::info!(policies = objects.len(), "policies of the cluster");
         let policies = objects.iter().map(|object| (object.name_any(), self.read(object)));
         self.in_force.set_cluster(policies.collect());
@@ -64,6 +75,10 @@ impl Sink for PolicySink {
 }
 
 impl PolicySink {
+    pub(super) fn new(in_force: Arc<ActivePolicies>, statuses: PolicyStatuses, is_known: Arc<AtomicBool>) -> Self {
+        Self { in_force, statuses, is_known, listed: Vec::new() }
+    }
+
     fn read(&self, object: &DynamicObject) -> Option<EndpointPolicy> {
         let raw = serde_json::value::to_raw_value(object).ok()?;
         let (policy, findings) = policy::read(&raw);
@@ -126,11 +141,8 @@ mod tests {
             let (registry, metrics) = (MetricsRegistry::default(), WatchMetrics::default());
             registry.register(|r| metrics.register(r));
             let known = Arc::new(AtomicBool::new(false));
-            let sink = PolicySink {
-                in_force: Arc::new(ActivePolicies::new(None)),
-                statuses: PolicyStatuses::new(Clock::system()),
-                is_known: known.clone(),
-            };
+            let (in_force, statuses) = (Arc::new(ActivePolicies::new(None)), PolicyStatuses::new(Clock::system()));
+            let sink = PolicySink::new(in_force, statuses, known.clone());
             let watch = tokio::spawn(reflect(client, Resource::EndpointPolicy, sink, metrics.clone()));
             sleep(Duration::from_secs(1)).await;
             let gauge = |value: u8| format!("roster_cache_stale{{kind=\"endpointpolicies\"}} {value}");

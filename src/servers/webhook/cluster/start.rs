@@ -79,7 +79,7 @@ pub(crate) async fn start(
     let in_force = Arc::new(ActivePolicies::new(Some(lookup)));
     let statuses = PolicyStatuses::new(clock.clone());
     let is_known = Arc::new(AtomicBool::new(false));
-    let policies = PolicySink { in_force: in_force.clone(), statuses: statuses.clone(), is_known: is_known.clone() };
+    let policies = PolicySink::new(in_force.clone(), statuses.clone(), is_known.clone());
     watch(tasks, reflect(client.clone(), Resource::EndpointPolicy, policies, copy.clone()));
     tasks.endless("the status of policies", statuses.write(kube_api::api(client.clone(), Resource::EndpointPolicy)));
     readiness.add("policies", move || {

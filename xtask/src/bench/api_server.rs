@@ -158,6 +158,14 @@ impl ApiServer {
         }
     }
 
+    /// Ends every watch with an error after which its client lists the objects again.
+    pub(super) fn expire_watches(&self) {
+        const EXPIRED: &str = r#"{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","message":"too old resource version","code":410}}"#;
+        for resource in &RESOURCES {
+            self.send(resource.plural, EXPIRED);
+        }
+    }
+
     /// How many objects there are of each resource.
     pub(super) fn objects(&self) -> &str {
         &self.objects

@@ -68,12 +68,18 @@ impl<R> Lookup<R> for () {
 }
 
 /// Rows by namespace and name, and a look-up by something else.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Table<R, L = ()> {
     rows: Vec<R>,
     lookup: L,
     /// For each row, whether the list that is being read has it.
     listed: Option<Vec<bool>>,
+}
+
+impl<R, L: Default> Default for Table<R, L> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), lookup: L::default(), listed: None }
+    }
 }
 
 fn key<R: Row>(row: &R) -> (&str, &str) {

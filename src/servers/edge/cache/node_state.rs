@@ -6,12 +6,13 @@ use std::{
 };
 
 use roster_engine::{
-    model::{Labels, Node, ObjectMeta, Pod, Resource, ResourceReader, Service, Text, names},
+    model::{Labels, Node, ObjectMeta, Pod, Resource, ResourceReader, Service, Text},
     view::KeyOrder,
 };
 
 use super::{
     endpoint_selection::EndpointSelection,
+    held_texts::{HeldTexts, service_of_slice},
     label_readers::LabelReaders,
     overlay::{Overlay, OverlayPhase, PodsByLabel},
     raw_object::{ObjectName, RawObject},
@@ -48,23 +49,13 @@ pub(crate) struct NodeChanges {
 pub(crate) struct NodeState {
     scheme: EdgeScheme,
     around: Surroundings,
-    objects: BTreeMap<Resource, BTreeMap<ObjectName, Arc<RawObject>>>,
+    texts: HeldTexts,
     /// Of every Service, what a scheme reads.
     services: BTreeMap<ObjectName, Box<Service>>,
-    /// The slices of each Service, by the label that names it.
-    slices: BTreeMap<ObjectName, SlicesOfService>,
     readers: LabelReaders,
     overlay: Overlay,
     /// The resources that were not listed yet.
     awaited: BTreeSet<Resource>,
-}
-
-/// The slices of a Service.
-#[derive(Debug, Default)]
-struct SlicesOfService {
-    names: BTreeSet<ObjectName>,
-    /// How many endpoints all of them have.
-    endpoints: usize,
 }
 
 /// What events affect.
@@ -93,6 +84,13 @@ impl Affected {
             self.services.insert(name.clone());
         }
     }
+
+    /// The Service that a slice belonged to loses it.
+    fn leave(&mut self, resource: Resource, before: &RawObject) {
+        if let Some(service) = service_of_slice(resource, before) {
+            self.slices.entry(service).or_default();
+        }
+    }
 }
 
 impl NodeState {
@@ -102,9 +100,8 @@ impl NodeState {
         Self {
             scheme,
             around,
-            objects: BTreeMap::new(),
+            texts: HeldTexts::default(),
             services: BTreeMap::new(),
-            slices: BTreeMap::new(),
             readers: LabelReaders::default(),
             overlay: Overlay::default(),
             awaited: Self::watched(scheme).collect(),
@@ -134,14 +131,13 @@ impl NodeState {
     fn weight(&self, event: &UpstreamEvent) -> usize {
         const LONG_TEXT: usize = 256 << 10;
         let of_service = |service: &ObjectName| {
-            let of_slices = self.slices.get(service).map_or(0, |slices| slices.names.len() + slices.endpoints);
-            let endpoints = self.of_service(Resource::Endpoints, service).map(|(_, raw)| raw.endpoint_count());
-            1 + of_slices + endpoints.sum::<usize>()
+            let endpoints = self.texts.of_service(Resource::Endpoints, service).iter().map(|raw| raw.endpoint_count());
+            1 + self.texts.weight_of_slices(service) + endpoints.sum::<usize>()
         };
         let of_object = |resource: Resource, name: &ObjectName| match resource {
             Resource::Service | Resource::Endpoints => of_service(name),
             Resource::EndpointSlice => {
-                let before = self.objects.get(&resource).and_then(|objects| objects.get(name));
+                let before = self.texts.get(resource, name);
                 let service = before.and_then(|before| service_of_slice(resource, before));
                 service.map_or(1, |service| of_service(&service))
             }
@@ -280,7 +276,7 @@ impl NodeState {
 
     /// An object, as far as it is held.
     pub(crate) fn held(&self, resource: Resource, name: &ObjectName) -> Option<UpstreamObject> {
-        let text = self.objects.get(&resource).and_then(|objects| objects.get(name)).cloned();
+        let text = self.texts.get(resource, name).cloned();
         let held = match resource {
             Resource::NodePool => HeldPart::Pool(Box::new(self.around.pools.get(&name.name)?.clone())),
             Resource::Node => HeldPart::Node(Box::new(self.around.nodes.get(&name.name)?.clone()), text),
@@ -295,14 +291,14 @@ impl NodeState {
         match resource {
             Resource::NodePool => Box::new(self.around.pools.keys().map(cluster_scoped)),
             Resource::Node => Box::new(self.around.nodes.iter().map(move |node| cluster_scoped(&node.name))),
-            _ => Box::new(self.objects.get(&resource).into_iter().flat_map(BTreeMap::keys).cloned()),
+            _ => Box::new(self.texts.of(resource).iter().map(|raw| raw.name.clone())),
         }
     }
 
     /// The object with the text that is held already, if it is the same.
     pub(crate) fn share(&self, mut object: UpstreamObject) -> UpstreamObject {
         if let HeldPart::Text(raw) = &mut object.held
-            && let Some(held) = self.objects.get(&object.resource).and_then(|objects| objects.get(&object.name))
+            && let Some(held) = self.texts.get(object.resource, &object.name)
             && held.text == raw.text
         {
             raw.clone_from(held);
@@ -323,7 +319,7 @@ impl NodeState {
                 is_changed
             }
             HeldPart::Node(node, raw) => {
-                let is_text_changed = raw.is_some_and(|raw| self.store(resource, &name, raw, affected));
+                let is_text_changed = raw.is_some_and(|raw| self.store(resource, raw, affected));
                 let before = self.around.nodes.get(&node.name).map(|node| &node.labels);
                 let is_changed = before != Some(&node.labels);
                 if is_changed {
@@ -333,7 +329,7 @@ impl NodeState {
                 }
                 is_changed || is_text_changed
             }
-            HeldPart::Text(raw) => self.store(resource, &name, raw, affected),
+            HeldPart::Text(raw) => self.store(resource, raw, affected),
         };
         if is_changed {
             affected.held.push(HeldChange::Put(resource, name));
@@ -365,56 +361,37 @@ impl NodeState {
     }
 
     /// Holds the text of an object; whether it is another one than before.
-    fn store(&mut self, resource: Resource, name: &ObjectName, raw: Arc<RawObject>, affected: &mut Affected) -> bool {
-        let before = self.objects.get(&resource).and_then(|objects| objects.get(name));
+    fn store(&mut self, resource: Resource, raw: Arc<RawObject>, affected: &mut Affected) -> bool {
+        let before = self.texts.get(resource, &raw.name);
         if before.is_some_and(|before| Arc::ptr_eq(before, &raw) || before.text == raw.text) {
             // Only its version changed. The text that is held already is the one that clients are served.
             return false;
         }
-        // The Service that a slice belonged to loses it.
-        self.unlink(resource, name, affected);
         if resource == Resource::Service {
             let service = read_service(&raw);
-            self.readers.set(name, self.scheme.node_labels(&service));
-            self.services.insert(name.clone(), Box::new(service));
+            self.readers.set(&raw.name, self.scheme.node_labels(&service));
+            self.services.insert(raw.name.clone(), Box::new(service));
         }
         if let Some(service) = service_of_slice(resource, &raw) {
-            let slices = self.slices.entry(service.clone()).or_default();
-            slices.names.insert(name.clone());
-            slices.endpoints += raw.endpoint_count();
-            affected.slices.entry(service).or_default().insert(name.clone());
+            affected.slices.entry(service).or_default().insert(raw.name.clone());
         }
-        affected.touch(resource, name);
-        self.objects.entry(resource).or_default().insert(name.clone(), raw);
+        affected.touch(resource, &raw.name);
+        if let Some(before) = self.texts.insert(resource, raw) {
+            affected.leave(resource, &before);
+        }
         true
     }
 
     /// Removes the text of an object; whether there was one.
     fn forget(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) -> bool {
-        self.unlink(resource, name, affected);
         if resource == Resource::Service {
             self.readers.set(name, Vec::new());
             self.services.remove(name);
         }
-        let was_held = self.objects.get_mut(&resource).and_then(|objects| objects.remove(name)).is_some();
-        if was_held {
-            affected.touch(resource, name);
-        }
-        was_held
-    }
-
-    /// Takes a slice from its Service.
-    fn unlink(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) {
-        let Some(before) = self.objects.get(&resource).and_then(|objects| objects.get(name)) else { return };
-        let Some(service) = service_of_slice(resource, before) else { return };
-        if let Some(slices) = self.slices.get_mut(&service) {
-            slices.names.remove(name);
-            slices.endpoints -= before.endpoint_count();
-            if slices.names.is_empty() {
-                self.slices.remove(&service);
-            }
-        }
-        affected.slices.entry(service).or_default();
+        let Some(before) = self.texts.remove(resource, name) else { return false };
+        affected.leave(resource, &before);
+        affected.touch(resource, name);
+        true
     }
 
     /// The labels of a node change, or it comes or goes.
@@ -472,26 +449,13 @@ impl NodeState {
             let endpoints = raw.endpoints.iter().flat_map(|lists| &lists.endpoints);
             endpoints.into_iter().any(|endpoint| endpoint.node.as_ref().is_some_and(&of))
         };
-        WITH_ENDPOINTS.iter().any(|resource| self.of_service(*resource, service).any(|(_, raw)| is_on(raw)))
-    }
-
-    /// The Endpoints or the slices of a Service.
-    fn of_service<'a>(
-        &'a self,
-        resource: Resource,
-        service: &'a ObjectName,
-    ) -> impl Iterator<Item = (&'a ObjectName, &'a Arc<RawObject>)> {
-        let of_name = (resource == Resource::Endpoints).then_some(service);
-        let slices = self.slices.get(service).filter(|_| resource == Resource::EndpointSlice);
-        let names = of_name.into_iter().chain(slices.into_iter().flat_map(|slices| &slices.names));
-        let objects = self.objects.get(&resource);
-        names.filter_map(move |name| Some((name, objects?.get(name)?)))
+        WITH_ENDPOINTS.iter().any(|resource| self.texts.of_service(*resource, service).iter().any(is_on))
     }
 
     fn everything(&self) -> Affected {
-        let of = |resource: &Resource| self.objects.get(resource).into_iter().flat_map(BTreeMap::keys).cloned();
-        let services = of(&Resource::Service).chain(of(&Resource::Endpoints)).chain(self.slices.keys().cloned());
-        let objects = self.objects.keys().flat_map(|resource| of(resource).map(|name| (*resource, name)));
+        let named = [Resource::Service, Resource::Endpoints].into_iter().flat_map(|resource| self.texts.of(resource));
+        let services = named.map(|raw| &raw.name).chain(self.texts.services_with_slices()).cloned();
+        let objects = self.texts.all().map(|(resource, raw)| (resource, raw.name.clone()));
         Affected { services: services.collect(), objects: objects.collect(), ..Affected::default() }
     }
 
@@ -508,7 +472,7 @@ impl NodeState {
                 continue;
             }
             let resource = Resource::EndpointSlice;
-            let held = |name: &ObjectName| self.objects.get(&resource).and_then(|all| all.get(name)).cloned();
+            let held = |name: &ObjectName| self.texts.get(resource, name).cloned();
             let is_its_own = |raw: &Arc<RawObject>| service_of_slice(resource, raw).as_ref() == Some(&service);
             let of_service = slices.iter().filter_map(held).filter(is_its_own);
             self.decide_endpoints(resource, of_service, self.services.get(&service).map(Box::as_ref), &mut changes);
@@ -517,9 +481,9 @@ impl NodeState {
             if self.scheme.prunes(Resource::Service) {
                 changes.push(self.served_service(&service));
             }
-            let text = self.objects.get(&Resource::Service).and_then(|services| services.get(&service)).cloned();
+            let text = self.texts.get(Resource::Service, &service).cloned();
             for resource in WITH_ENDPOINTS {
-                let all = self.of_service(resource, &service).map(|(_, raw)| raw.clone()).collect();
+                let all = self.texts.of_service(resource, &service).to_vec();
                 let overlaid = self.overlay.lay(&service, text.as_deref(), resource, all, &self.around);
                 let gone = overlaid.gone.into_iter();
                 changes.extend(gone.map(|name| ServedChange { resource, name, object: None }));
@@ -532,7 +496,7 @@ impl NodeState {
             }
         }
         for (resource, name) in objects {
-            let raw = self.objects.get(&resource).and_then(|objects| objects.get(&name));
+            let raw = self.texts.get(resource, &name);
             match raw {
                 None => changes.push(ServedChange { resource, name, object: None }),
                 Some(_) if resource == Resource::Service => changes.push(self.served_service(&name)),
@@ -573,7 +537,7 @@ impl NodeState {
     fn served_service(&self, name: &ObjectName) -> ServedChange {
         let resource = Resource::Service;
         let is_hidden = |service: &Service| self.scheme.hides(service, &self.around);
-        let raw = self.objects.get(&resource).and_then(|services| services.get(name));
+        let raw = self.texts.get(resource, name);
         let seen = raw.filter(|_| !self.services.get(name).is_some_and(|service| is_hidden(service)));
         let object = seen.map(|raw| ServedObject::whole(resource, raw.clone()));
         ServedChange { resource, name: name.clone(), object }
@@ -586,11 +550,4 @@ fn read_service(raw: &RawObject) -> Service {
     let ObjectName { namespace, name } = raw.name.clone();
     let meta = ObjectMeta { name, namespace, annotations: raw.annotations.clone(), ..ObjectMeta::default() };
     Service { meta, kind, selector, ..Service::default() }
-}
-
-/// The Service of a slice, by its label.
-fn service_of_slice(resource: Resource, raw: &RawObject) -> Option<ObjectName> {
-    let label = raw.labels.get(names::SERVICE_NAME).filter(|name| !name.is_empty());
-    let service = label.filter(|_| resource == Resource::EndpointSlice)?;
-    Some(ObjectName::new(raw.name.namespace.clone(), service.clone()))
 }

@@ -23,8 +23,9 @@ use crate::{
         freed_memory::return_freed_memory,
         net::{BoundSocket, Health, ListenAddress, Server, ServerOptions, Socket, UnixSocket, signals},
         telemetry::logs,
+        tls::{ClientCaFile, TlsFiles},
     },
-    servers::edge::{self, EdgeOptions, EdgeScheme, EdgeTls, NodeHealthOptions, PolledSource, PolledTrust, PolledUrl},
+    servers::edge::{self, EdgeOptions, EdgeScheme, NodeHealthOptions, PolledSource, PolledTrust, PolledUrl},
 };
 
 /// How long an idle thread waits for work.
@@ -204,12 +205,13 @@ impl EdgeArgs {
 
     fn options(&self) -> anyhow::Result<EdgeOptions> {
         let files = self.tls_cert_file.clone().zip(self.tls_private_key_file.clone());
+        let client_ca = self.client_ca_file.clone().map(ClientCaFile::Optional);
         Ok(EdgeOptions {
             node: self.node.as_str().into(),
             scheme: self.scheme.into(),
             context: self.context.clone(),
             kubeconfig: self.kubeconfig.clone(),
-            tls: files.map(|(certificate, key)| EdgeTls { certificate, key, client_ca: self.client_ca_file.clone() }),
+            tls: files.map(|(certificate, key)| TlsFiles { certificate, key, client_ca }),
             state_file: self.state_file.clone(),
             local_pods: self.local_pods()?,
             node_health: self.node_health()?,

@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::{
-    runtime::allowed_hosts::HostName,
-    servers::rest::{AccessOptions, RestTls},
+    runtime::{
+        allowed_hosts::HostName,
+        tls::{ClientCaFile, TlsFiles},
+    },
+    servers::rest::AccessOptions,
 };
 
 /// The flags of who may call the REST API, and how.
@@ -36,8 +39,8 @@ impl AccessArgs {
     /// The options of the flags.
     pub(super) fn options(&self) -> AccessOptions {
         let files = self.rest_tls_cert_file.clone().zip(self.rest_tls_private_key_file.clone());
-        let tls =
-            files.map(|(certificate, key)| RestTls { certificate, key, client_ca: self.rest_client_ca_file.clone() });
+        let client_ca = self.rest_client_ca_file.clone().map(ClientCaFile::Required);
+        let tls = files.map(|(certificate, key)| TlsFiles { certificate, key, client_ca });
         AccessOptions { tls, token_file: self.token_file.clone() }
     }
 }

@@ -23,13 +23,14 @@ pub(super) fn exposure(address: SocketAddr, access: &AccessOptions) -> Option<&'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::servers::rest::RestTls;
+    use crate::runtime::tls::{ClientCaFile, TlsFiles};
 
     #[test]
     fn only_an_open_or_unencrypted_address_is_mentioned() {
         let tls = |client_ca: Option<&str>| {
             let [certificate, key] = ["tls.crt", "tls.key"].map(Into::into);
-            Some(RestTls { certificate, key, client_ca: client_ca.map(Into::into) })
+            let client_ca = client_ca.map(|path| ClientCaFile::Required(path.into()));
+            Some(TlsFiles { certificate, key, client_ca })
         };
         for (address, tls, token, want) in [
             ("127.0.0.1:8080", None, false, ""),

@@ -1,6 +1,6 @@
 //! A listener: it accepts connections, and performs TLS handshakes.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 
 use futures::FutureExt;
 use tokio::time::sleep;
@@ -11,11 +11,9 @@ use super::{
     connection_stream::ConnectionStream,
     listen_address::ListenAddress,
     peer::Peer,
+    tls_options::TlsOptions,
 };
-use crate::runtime::{
-    clock::Clock,
-    tls::{ClientChain, DynamicCertificate, TlsProbe, handshake},
-};
+use crate::runtime::tls::{ClientChain, handshake};
 
 /// The pause after a failed accept, most likely for lack of file descriptors. Connections end meanwhile.
 const BACK_OFF: Duration = Duration::from_millis(50);
@@ -25,57 +23,6 @@ pub(super) struct Listener {
     socket: BoundSocket,
     pub(super) connections: Connections,
     tls: Option<TlsOptions>,
-}
-
-/// What a listener needs to serve TLS.
-#[derive(Clone, Debug)]
-pub struct TlsOptions {
-    /// The certificate of the listener.
-    pub certificate: Arc<DynamicCertificate>,
-    /// The time against which readiness and metrics check the certificate.
-    pub clock: Clock,
-    pub(super) names: TlsNames,
-    pub(super) probe: Arc<TlsProbe>,
-}
-
-/// What the certificate of a listener is called in metrics and readiness checks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TlsNames {
-    pub(super) expiration: &'static str,
-    pub(super) certificate: &'static str,
-    pub(super) handshake: &'static str,
-}
-
-impl TlsOptions {
-    /// TLS of the webhook, with this certificate.
-    pub fn new(certificate: Arc<DynamicCertificate>, clock: Clock) -> Self {
-        let names = TlsNames {
-            expiration: "roster_certificate_expiration_seconds",
-            certificate: "certificate",
-            handshake: "tls",
-        };
-        Self { certificate, clock, names, probe: Arc::default() }
-    }
-
-    /// TLS of the REST API, with this certificate.
-    pub fn of_rest(certificate: Arc<DynamicCertificate>, clock: Clock) -> Self {
-        let names = TlsNames {
-            expiration: "roster_rest_certificate_expiration_seconds",
-            certificate: "rest-certificate",
-            handshake: "rest-tls",
-        };
-        Self { names, ..Self::new(certificate, clock) }
-    }
-
-    /// TLS of the node proxy, with this certificate.
-    pub fn of_edge(certificate: Arc<DynamicCertificate>, clock: Clock) -> Self {
-        let names = TlsNames {
-            expiration: "roster_edge_certificate_expiration_seconds",
-            certificate: "edge-certificate",
-            handshake: "edge-tls",
-        };
-        Self { names, ..Self::new(certificate, clock) }
-    }
 }
 
 impl Listener {

@@ -35,6 +35,7 @@ mod streams;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod tls_options;
 mod unix_socket;
 mod write_timeout;
 
@@ -45,7 +46,6 @@ pub(crate) use exchange::{Exchange, HeldByResponse};
 pub use health::Health;
 pub(crate) use ledger::{Holding, Ledger};
 pub use listen_address::ListenAddress;
-pub use listener::TlsOptions;
 pub use peer::Peer;
 pub use readiness::Readiness;
 pub(crate) use request_body::{BodyError, BodyLimits, BodyPieces, ReceivedBody, SMALL_BODY, receive};
@@ -53,4 +53,5 @@ pub use server::{Server, ServerOptions, ServerPart};
 pub use signals::signals;
 pub use socket::Socket;
 pub use tasks::Tasks;
+pub use tls_options::TlsOptions;
 pub use unix_socket::UnixSocket;

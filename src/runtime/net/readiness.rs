@@ -2,7 +2,7 @@
 
 use futures::{FutureExt, future::BoxFuture};
 
-use super::{health::Health, listen_address::ListenAddress, listener::TlsOptions};
+use super::{health::Health, listen_address::ListenAddress, tls_options::TlsOptions};
 
 /// The readiness checks of a server or of a part of it. `/readyz` succeeds while all of them do.
 #[derive(Default)]
@@ -51,7 +51,7 @@ impl Readiness {
     /// Adds the checks of the TLS listener at `address`. Handshakes are tried with those that have a port.
     pub(super) fn add_tls(&mut self, tls: TlsOptions, address: &ListenAddress) {
         let TlsOptions { certificate, clock, names, .. } = tls.clone();
-        self.add(names.certificate, move || {
+        self.add(names.certificate_check, move || {
             let served = certificate.current().ok_or("no certificate is loaded yet")?;
             served.info.valid(clock.now()).map_err(|e| e.to_string())
         });
@@ -60,7 +60,7 @@ impl Readiness {
             let TlsOptions { certificate, probe, .. } = tls.clone();
             async move { probe.run(address, &certificate).await }
         };
-        self.add_async(names.handshake, handshake);
+        self.add_async(names.handshake_check, handshake);
     }
 
     /// Adds the checks of a part.

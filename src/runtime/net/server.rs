@@ -18,8 +18,9 @@ use super::{
     connection::{ConnectionLimits, Connections, ListenerPlaces},
     heartbeat::Heartbeat,
     listen_address::ListenAddress,
-    listener::{Listener, TlsOptions},
+    listener::Listener,
     readiness_reports::ReadinessReports,
+    tls_options::TlsOptions,
 };
 use crate::runtime::{
     allowed_hosts::{AllowedHosts, HostName},

@@ -1,6 +1,6 @@
 //! Background tasks of a server: none may end before the server, and all are stopped with it.
 
-use std::future::Future;
+use std::{fmt, future::Future};
 
 use futures::FutureExt;
 use tokio::task::JoinSet;
@@ -17,7 +17,11 @@ impl Tasks {
     }
 
     /// Starts a task that never ends; if it does, that is an error.
-    pub fn endless(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+    pub fn endless(
+        &mut self,
+        name: impl fmt::Display + Send + 'static,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
         self.spawn(async move {
             task.await;
             anyhow::anyhow!("{name} ended")

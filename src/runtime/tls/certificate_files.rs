@@ -8,7 +8,27 @@ use crate::runtime::files::{FileContents, FileError, FileSet};
 /// Most bytes of a file; no certificate has more.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Files in PEM that belong together.
+/// The files of a TLS listener in PEM, which are read again when they change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate, and those between it and its CA.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+    /// CAs of clients. `None`: clients show no certificate.
+    pub client_ca: Option<ClientCaFile>,
+}
+
+/// A file with CAs of clients, and whether clients need a certificate of one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClientCaFile {
+    /// Only clients with a certificate may connect.
+    Required(PathBuf),
+    /// Clients may also connect without a certificate.
+    Optional(PathBuf),
+}
+
+/// Files in PEM that are loaded together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CertificateFiles {
     /// A certificate and its key.
@@ -18,10 +38,8 @@ pub enum CertificateFiles {
         /// The key.
         key: PathBuf,
     },
-    /// CAs of clients: only those with a certificate may connect.
-    ClientCa(PathBuf),
-    /// CAs of clients, which may also connect without a certificate.
-    OptionalClientCa(PathBuf),
+    /// CAs of clients.
+    ClientCa(ClientCaFile),
 }
 
 /// Why files cannot be served.
@@ -39,6 +57,14 @@ pub enum CertificateFileError {
         #[source]
         error: KeyPairError,
     },
+}
+
+impl ClientCaFile {
+    fn path(&self) -> &PathBuf {
+        match self {
+            Self::Required(path) | Self::Optional(path) => path,
+        }
+    }
 }
 
 impl CertificateFiles {
@@ -67,7 +93,7 @@ impl CertificateFiles {
     fn set(&self) -> FileSet {
         let paths = match self {
             Self::KeyPair { certificate, key } => vec![certificate.clone(), key.clone()],
-            Self::ClientCa(path) | Self::OptionalClientCa(path) => vec![path.clone()],
+            Self::ClientCa(file) => vec![file.path().clone()],
         };
         FileSet::new(paths, MAX_FILE)
     }
@@ -78,7 +104,7 @@ impl CertificateFiles {
                 served.replace(&CertificateKeyPair { certificate: certificate.clone(), key: key.clone() })
             }
             (_, contents) => {
-                let is_required = !matches!(self, Self::OptionalClientCa(_));
+                let is_required = !matches!(self, Self::ClientCa(ClientCaFile::Optional(_)));
                 served.set_client_ca(ClientCa { pem: contents.concat(), is_required })
             }
         };
@@ -88,8 +114,8 @@ impl CertificateFiles {
     /// The files that an error is about.
     fn to_blame(&self, error: &KeyPairError) -> String {
         match (self, error) {
-            (Self::ClientCa(path) | Self::OptionalClientCa(path), _)
-            | (Self::KeyPair { certificate: path, .. }, KeyPairError::Certificate(_))
+            (Self::ClientCa(file), _) => file.path().display().to_string(),
+            (Self::KeyPair { certificate: path, .. }, KeyPairError::Certificate(_))
             | (Self::KeyPair { key: path, .. }, KeyPairError::Key(_)) => path.display().to_string(),
             (Self::KeyPair { certificate, key }, _) => format!("{}, {}", certificate.display(), key.display()),
         }

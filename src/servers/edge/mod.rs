@@ -27,7 +27,7 @@ mod upstream;
 mod watched_node;
 
 pub use cache::scheme::EdgeScheme;
-pub use options::{EdgeOptions, EdgeTls};
+pub use options::EdgeOptions;
 pub use part::part;
 pub use permissions::{permissions, permissions_with_client_certificates};
 pub use upstream::node_health::NodeHealthOptions;

@@ -7,9 +7,12 @@ use std::{
 
 use roster_engine::{model::Text, view::KeyOrder};
 
-use crate::servers::edge::{
-    cache::scheme::EdgeScheme,
-    upstream::{node_health::NodeHealthOptions, polled_source::PolledSource},
+use crate::{
+    runtime::tls::TlsFiles,
+    servers::edge::{
+        cache::scheme::EdgeScheme,
+        upstream::{node_health::NodeHealthOptions, polled_source::PolledSource},
+    },
 };
 
 /// Options of the node proxy.
@@ -26,7 +29,7 @@ pub struct EdgeOptions {
     /// Path of the kubeconfig; default: `KUBECONFIG`, `~/.kube/config` or the service account of the pod.
     pub kubeconfig: Option<PathBuf>,
     /// TLS; `None`: plain HTTP.
-    pub tls: Option<EdgeTls>,
+    pub tls: Option<TlsFiles>,
     /// The file in which resourceVersions are reserved; without one they depend on the clock. Files beside it
     /// have what was last known of the API server: the proxy starts from them.
     pub state_file: Option<PathBuf>,
@@ -34,17 +37,6 @@ pub struct EdgeOptions {
     pub local_pods: Option<PolledSource>,
     /// The health of nodes: endpoints on unhealthy ones are removed.
     pub node_health: Option<NodeHealthOptions>,
-}
-
-/// TLS of the node proxy: PEM files, which are read again when they change.
-#[derive(Clone, Debug)]
-pub struct EdgeTls {
-    /// The certificate, and those between it and its CA.
-    pub certificate: PathBuf,
-    /// Its key.
-    pub key: PathBuf,
-    /// CAs of clients, which may have a certificate instead of a token.
-    pub client_ca: Option<PathBuf>,
 }
 
 impl EdgeOptions {

@@ -6,7 +6,7 @@ use anyhow::{Context, anyhow};
 
 use super::{
     metrics::{EdgeMetrics, LISTENER},
-    options::{EdgeOptions, EdgeTls},
+    options::EdgeOptions,
 };
 use crate::servers::edge::{
     access::{access_reviews::AccessReviews, caller_places, client_certificates::ClientCertificates},
@@ -30,7 +30,7 @@ use crate::{
         clock::Clock,
         net::{Health, Readiness, ServerPart, Tasks, TlsOptions},
         status_error::StatusError,
-        tls::{CertificateFiles, DynamicCertificate, TlsMetrics},
+        tls::TlsNames,
     },
 };
 
@@ -39,6 +39,17 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Longest time without a byte of an answer. API servers end a watch after less than five minutes, and kube restarts
 /// those that are silent.
 const SILENCE: Duration = Duration::from_secs(310);
+
+/// The names of the listener.
+pub(super) const TLS: TlsNames = TlsNames {
+    listener: "the node proxy",
+    connections: "roster_edge_connections",
+    reloads: "roster_edge_certificate_reloads",
+    handshake_errors: "roster_edge_tls_handshake_errors",
+    expiration: "roster_edge_certificate_expiration_seconds",
+    certificate_check: "edge-certificate",
+    handshake_check: "edge-tls",
+};
 
 /// Starts the watches of the API server, and returns the part. `hosts` are those that a request may name.
 pub async fn part(
@@ -93,7 +104,7 @@ pub async fn part(
         tasks.spawn(async move { ended(watch.await) });
     }
     let tls = match &options.tls {
-        Some(files) => Some(serve_tls(files, clock, health, &mut tasks).await?),
+        Some(files) => Some(TlsOptions::of_files(files, &TLS, clock, health, &mut tasks).await?),
         None => None,
     };
     let certificates = tls
@@ -115,21 +126,6 @@ pub async fn part(
     };
     let router = router(Arc::new(app));
     Ok(ServerPart { no_place: StatusError::no_place, tls, readiness, tasks, ..ServerPart::new(LISTENER, router) })
-}
-
-async fn serve_tls(files: &EdgeTls, clock: &Clock, health: &Health, tasks: &mut Tasks) -> anyhow::Result<TlsOptions> {
-    let EdgeTls { certificate, key, client_ca } = files.clone();
-    let metrics = TlsMetrics::default();
-    health.metrics.register(|registry| metrics.register_edge(registry));
-    let served = DynamicCertificate::new(metrics);
-    // Before the certificate: without one, no connection is accepted.
-    if let Some(path) = client_ca {
-        let watch = CertificateFiles::OptionalClientCa(path).serve(served.clone()).await?;
-        tasks.endless("the watch of the client CA", watch);
-    }
-    let watch = CertificateFiles::KeyPair { certificate, key }.serve(served.clone()).await?;
-    tasks.endless("the watch of the certificate", watch);
-    Ok(TlsOptions::of_edge(served, clock.clone()))
 }
 
 /// A watch never ends; if it does, that is an error.

@@ -41,5 +41,5 @@ pub use access::RestAccess;
 pub use app::RestApp;
 pub use limits::RestLimits;
 pub use metrics::RestMetrics;
-pub use part::{AccessOptions, RestTls, part};
+pub use part::{AccessOptions, part};
 pub use routes::{guarded, openapi_30_json, openapi_json, router};

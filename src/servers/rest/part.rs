@@ -10,27 +10,27 @@ use crate::runtime::{
     bearer_tokens::BearerTokens,
     clock::Clock,
     net::{Health, ServerPart, Tasks, TlsOptions},
-    tls::{CertificateFiles, DynamicCertificate, TlsMetrics},
+    tls::{TlsFiles, TlsNames},
+};
+
+/// The names of the listener.
+const TLS: TlsNames = TlsNames {
+    listener: "the REST API",
+    connections: "roster_rest_connections",
+    reloads: "roster_rest_certificate_reloads",
+    handshake_errors: "roster_rest_tls_handshake_errors",
+    expiration: "roster_rest_certificate_expiration_seconds",
+    certificate_check: "rest-certificate",
+    handshake_check: "rest-tls",
 };
 
 /// Who may call the REST API, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessOptions {
     /// TLS; `None`: plain HTTP.
-    pub tls: Option<RestTls>,
+    pub tls: Option<TlsFiles>,
     /// A file with tokens, of which a client must present one. Read again when it changes.
     pub token_file: Option<PathBuf>,
-}
-
-/// TLS of the REST API: PEM files, which are read again when they change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RestTls {
-    /// The certificate, and those between it and its CA.
-    pub certificate: PathBuf,
-    /// Its key.
-    pub key: PathBuf,
-    /// CAs whose clients may connect. `None`: every client may.
-    pub client_ca: Option<PathBuf>,
 }
 
 impl AccessOptions {
@@ -51,7 +51,7 @@ pub async fn part(
 ) -> anyhow::Result<ServerPart> {
     let mut tasks = Tasks::default();
     let tls = match &options.tls {
-        Some(files) => Some(serve_tls(files, clock, &health, &mut tasks).await?),
+        Some(files) => Some(TlsOptions::of_files(files, &TLS, clock, &health, &mut tasks).await?),
         None => None,
     };
     let tokens = match &options.token_file {
@@ -64,18 +64,4 @@ pub async fn part(
     };
     let router = routes::guarded(RestApp::new(limits, health), RestAccess { hosts, tokens });
     Ok(ServerPart { no_place: problem::no_place, tls, tasks, ..ServerPart::new(LISTENER, router) })
-}
-
-async fn serve_tls(files: &RestTls, clock: &Clock, health: &Health, tasks: &mut Tasks) -> anyhow::Result<TlsOptions> {
-    let RestTls { certificate, key, client_ca } = files.clone();
-    let metrics = TlsMetrics::default();
-    health.metrics.register(|registry| metrics.register_rest(registry));
-    let served = DynamicCertificate::new(metrics);
-    if let Some(path) = client_ca {
-        let watch = CertificateFiles::ClientCa(path).serve(served.clone()).await?;
-        tasks.endless("the watch of the client CA of the REST API", watch);
-    }
-    let watch = CertificateFiles::KeyPair { certificate, key }.serve(served.clone()).await?;
-    tasks.endless("the watch of the certificate of the REST API", watch);
-    Ok(TlsOptions::of_rest(served, clock.clone()))
 }

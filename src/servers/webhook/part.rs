@@ -15,12 +15,23 @@ use crate::runtime::{
     clock::Clock,
     net::{Health, Readiness, ServerPart, Tasks, TlsOptions},
     status_error::StatusError,
-    tls::{CertificateFiles, DynamicCertificate, TlsMetrics},
+    tls::{CertificateFiles, ClientCaFile, TlsNames},
 };
 
 /// How long a connection without a request yet may still send its first one after the stop. An API server that has
 /// just connected sends at once.
 const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
+
+/// The names of the listener.
+const TLS: TlsNames = TlsNames {
+    listener: "the webhook",
+    connections: "roster_webhook_connections",
+    reloads: "roster_certificate_reloads",
+    handshake_errors: "roster_tls_handshake_errors",
+    expiration: "roster_certificate_expiration_seconds",
+    certificate_check: "certificate",
+    handshake_check: "tls",
+};
 
 /// The webhook as a part of a server.
 pub struct WebhookPart {
@@ -32,19 +43,17 @@ pub struct WebhookPart {
 
 /// Loads what the webhook needs, and starts the tasks that keep it up to date. A task that ends is an error.
 pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> anyhow::Result<WebhookPart> {
-    let (admission, copy, tls) = (AdmissionMetrics::default(), CopyMetrics::default(), TlsMetrics::default());
+    let (admission, copy) = (AdmissionMetrics::default(), CopyMetrics::default());
     health.metrics.register(|registry| {
         admission.register(registry);
         copy.register(registry);
-        tls.register(registry);
     });
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
-    let certificate = DynamicCertificate::new(tls);
-    if let Some(path) = &options.client_ca {
-        let files = CertificateFiles::ClientCa(path.clone()).serve(certificate.clone()).await?;
-        tasks.endless("the watch of the client CA", files);
+    let tls = TlsOptions::registered(&TLS, clock, health);
+    if let Some(path) = options.client_ca.clone() {
+        tls.load(CertificateFiles::ClientCa(ClientCaFile::Required(path)), &mut tasks).await?;
     }
-    let in_memory_ca = load_certificate(options, &certificate, clock, &mut tasks).await?;
+    let in_memory_ca = load_certificate(options, &tls, clock, &mut tasks).await?;
     let (knowledge, policies): (Arc<dyn Knowledge>, _) = match &options.cluster {
         Some(cluster) => {
             let self_signed = match &options.certificates {
@@ -52,7 +61,8 @@ pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> a
                 _ => None,
             };
             let (store, policies) =
-                cluster::start(cluster, self_signed, &certificate, clock, &copy, &mut readiness, &mut tasks).await?;
+                cluster::start(cluster, self_signed, &tls.certificate, clock, &copy, &mut readiness, &mut tasks)
+                    .await?;
             (Arc::new(Answers(store)), policies)
         }
         None if matches!(options.certificates, CertificateSource::SelfSigned(_)) => {
@@ -65,11 +75,10 @@ pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> a
         tasks.endless("the watch of the policy file", watch);
     }
     let webhook = Webhook::new(knowledge, policies, admission, options.limits.clone(), options.failure_mode, health);
-    let tls = Some(TlsOptions::new(certificate, clock.clone()));
     let first_request_grace = FIRST_REQUEST_GRACE;
     let part = ServerPart {
         no_place: StatusError::no_place,
-        tls,
+        tls: Some(tls),
         first_request_grace,
         readiness,
         tasks,
@@ -81,20 +90,20 @@ pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> a
 /// Loads the certificate, unless it is in the cluster. Returns the CA of one that is not stored.
 async fn load_certificate(
     options: &WebhookOptions,
-    served: &Arc<DynamicCertificate>,
+    tls: &TlsOptions,
     clock: &Clock,
     tasks: &mut Tasks,
 ) -> anyhow::Result<Option<String>> {
     match &options.certificates {
         CertificateSource::Files { certificate, key } => {
             let files = CertificateFiles::KeyPair { certificate: certificate.clone(), key: key.clone() };
-            tasks.endless("the watch of the certificate", files.serve(served.clone()).await?);
+            tls.load(files, tasks).await?;
             Ok(None)
         }
         CertificateSource::SelfSigned(_) => Ok(None),
         CertificateSource::InMemory(names) => {
             let lifetimes = CertificateLifetimes::default();
-            let (first, renewal) = in_memory(served.clone(), clock.clone(), names.clone(), lifetimes)?;
+            let (first, renewal) = in_memory(tls.certificate.clone(), clock.clone(), names.clone(), lifetimes)?;
             tasks.spawn(async move { renewal.await.into() });
             Ok(Some(first.bundle))
         }

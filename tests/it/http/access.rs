@@ -14,8 +14,9 @@ use roster::{
         allowed_hosts::{AllowedHosts, HostName},
         bearer_tokens::BearerTokens,
         net::ServerOptions,
+        tls::{ClientCaFile, TlsFiles},
     },
-    servers::rest::{AccessOptions, RestAccess, RestTls, guarded},
+    servers::rest::{AccessOptions, RestAccess, guarded},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -227,8 +228,8 @@ async fn tls_tokens_and_client_certificates_protect_an_address_that_others_reach
     folder.write("ca.crt", &identity.ca);
     folder.write("token", TOKEN);
     let tls = |client_ca: bool| {
-        let client_ca = client_ca.then(|| folder.path("ca.crt"));
-        Some(RestTls { certificate: folder.path("tls.crt"), key: folder.path("tls.key"), client_ca })
+        let client_ca = client_ca.then(|| ClientCaFile::Required(folder.path("ca.crt")));
+        Some(TlsFiles { certificate: folder.path("tls.crt"), key: folder.path("tls.key"), client_ca })
     };
     let anybody = || Client::trusting(&material.bundle);
     let ask = |head: &str| format!("GET /v1/compat HTTP/1.1\r\nhost: x\r\n{head}connection: close\r\n\r\n");

@@ -34,11 +34,12 @@ use super::connection_tests::serve_on;
 use crate::runtime::{
     clock::Clock,
     net::{ServerOptions, ServerPart, Socket, TlsOptions},
-    tls::{CertificateFiles, CertificateKeyPair, DynamicCertificate, TlsMetrics, provider},
+    tls::{CertificateFiles, CertificateKeyPair, ClientCaFile, DynamicCertificate, TlsMetrics, provider},
 };
 use crate::servers::edge::{
     access::client_certificates::ClientCertificates,
     metrics::LISTENER,
+    part::TLS,
     tests::{GOOD, SERVICES, SLICES, TestedEdge},
     upstream::api_server::ApiServer,
 };
@@ -161,7 +162,7 @@ impl TlsEdge {
         let edge = TestedEdge::with_certificates(certificates, reviewer.api());
         let socket = Socket::bind(([127, 0, 0, 1], 0).into()).unwrap();
         let address = socket.address();
-        let tls = Some(TlsOptions::of_edge(served.clone(), clock));
+        let tls = Some(TlsOptions::new(served.clone(), &TLS, clock));
         let part = ServerPart { tls, ..ServerPart::new(LISTENER, edge.router.clone()) };
         let (stop, _) = serve_on(socket, part, edge.health.clone(), ServerOptions::default());
         Self { edge, reviewer, address, roots, served, later, _stop: stop }
@@ -217,7 +218,7 @@ async fn trust(served: &Arc<DynamicCertificate>, ca: &Ca) {
     let dir = tempfile::tempdir().unwrap();
     let path: &Path = &dir.path().join("ca.crt");
     tokio::fs::write(path, &ca.pem).await.unwrap();
-    drop(CertificateFiles::OptionalClientCa(path.to_owned()).serve(served.clone()).await.unwrap());
+    drop(CertificateFiles::ClientCa(ClientCaFile::Optional(path.to_owned())).serve(served.clone()).await.unwrap());
 }
 
 #[tokio::test]

@@ -20,6 +20,7 @@ use tokio::{
 };
 
 use super::{
+    bundle_metrics::BundleMetrics,
     ca_bundles::{BundleObject, CaBundles, CallerNames},
     certificate_secret::{CertificateSecret, SecretError, StoredMaterial},
 };
@@ -28,7 +29,7 @@ use crate::{
     runtime::{
         certificates::{IssueError, Material, SelfSignedOptions, advance, trusts},
         clock::Clock,
-        tls::{DynamicCertificate, ServedCertificate, TlsMetrics, certificates},
+        tls::{DynamicCertificate, ServedCertificate, certificates},
     },
 };
 
@@ -61,6 +62,7 @@ pub(super) struct CertificateManager {
     own: Option<CertificateMaker>,
     served: Arc<DynamicCertificate>,
     clock: Clock,
+    metrics: BundleMetrics,
     trust: BundleTrust,
     /// Changes when another certificate is served.
     loaded: watch::Receiver<u64>,
@@ -116,7 +118,13 @@ pub(super) enum ManagerError {
 
 impl CertificateManager {
     /// A manager of the certificate in `served`.
-    pub(super) fn new(client: Client, options: ManagerOptions, served: Arc<DynamicCertificate>, clock: Clock) -> Self {
+    pub(super) fn new(
+        client: Client,
+        options: ManagerOptions,
+        served: Arc<DynamicCertificate>,
+        clock: Clock,
+        metrics: BundleMetrics,
+    ) -> Self {
         let own = options.own.map(|own| CertificateMaker {
             vault: CertificateSecret::new(client.clone(), &own.namespace, &own.secret),
             election: LeaseHolder::new(client.clone(), &own.namespace, &own.lease, &own.identity),
@@ -130,6 +138,7 @@ impl CertificateManager {
             own,
             served,
             clock,
+            metrics,
             trust: BundleTrust::default(),
             loaded,
             logged: String::new(),
@@ -221,14 +230,14 @@ impl CertificateManager {
         self.trust.set(None);
         if let (Ok(read), Some(current)) = (self.read().await, self.served.current()) {
             // The error was logged already.
-            let _ = mismatches(now, &read, &current, self.served.metrics());
+            let _ = mismatches(now, &read, &current, &self.metrics);
         }
     }
 
     /// Compares every caBundle with the served certificate. Returns whether all of them trust it.
     fn compare(&self, now: Timestamp, watched: &[BundleObject]) -> bool {
         let Some(current) = self.served.current() else { return true };
-        let why = mismatches(now, watched, &current, self.served.metrics());
+        let why = mismatches(now, watched, &current, &self.metrics);
         if why.is_some() && why != self.trust.check().err() {
             tracing::error!(error = why, "API servers do not accept the certificate");
         }
@@ -266,7 +275,7 @@ fn mismatches(
     now: Timestamp,
     watched: &[BundleObject],
     current: &ServedCertificate,
-    metrics: &TlsMetrics,
+    metrics: &BundleMetrics,
 ) -> Option<String> {
     let mut first = None;
     for object in watched {

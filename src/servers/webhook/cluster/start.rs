@@ -17,6 +17,7 @@ use roster_manifests::{
 };
 
 use super::{
+    bundle_metrics::BundleMetrics,
     ca_bundles::CallerNames,
     certificate_manager::{CertificateManager, ManagerOptions},
     policy_status::PolicyStatuses,
@@ -44,6 +45,7 @@ const SILENCE: Duration = Duration::from_secs(310);
 pub(crate) struct CopyMetrics {
     watches: WatchMetrics,
     namespaces: NamespaceMetrics,
+    bundles: BundleMetrics,
 }
 
 impl CopyMetrics {
@@ -51,6 +53,7 @@ impl CopyMetrics {
     pub(crate) fn register(&self, registry: &mut Registry) {
         self.watches.register(registry);
         self.namespaces.register(registry);
+        self.bundles.register(registry);
     }
 }
 
@@ -68,8 +71,13 @@ pub(crate) async fn start(
     let copy = &metrics.watches;
 
     let configured = CallerNames { configuration: options.configuration.clone(), crd: CRD.to_owned() };
-    let manager =
-        CertificateManager::new(client.clone(), ManagerOptions { configured, own }, served.clone(), clock.clone());
+    let manager = CertificateManager::new(
+        client.clone(),
+        ManagerOptions { configured, own },
+        served.clone(),
+        clock.clone(),
+        metrics.bundles.clone(),
+    );
     let trust = manager.trust();
     readiness.add("ca-bundle", move || trust.check());
     tasks.endless("the certificate manager", manager.run());

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
+    bundle_metrics::BundleMetrics,
     ca_bundles::{BundleObject, CallerNames, WebhookClientConfig},
     certificate_manager::{CertificateManager, ManagerError, ManagerOptions, loses},
 };
@@ -134,7 +135,10 @@ fn manager(cluster: &Cluster) -> (CertificateManager, Arc<DynamicCertificate>) {
     let served = DynamicCertificate::new(TlsMetrics::default());
     let configured = CallerNames { configuration: "roster".to_owned(), crd: "p".to_owned() };
     let options = ManagerOptions { configured, own: Some(own) };
-    (CertificateManager::new(cluster.client(), options, served.clone(), Clock::new(begin)), served)
+    (
+        CertificateManager::new(cluster.client(), options, served.clone(), Clock::new(begin), BundleMetrics::default()),
+        served,
+    )
 }
 
 /// The first start of the only replica: one `caBundle` that cannot be written must not keep everybody waiting.

@@ -26,12 +26,14 @@ pub(crate) struct SavedPermissions {
     saved: Mutex<BTreeMap<AccessQuestion, u64>>,
     cache: Arc<EdgeCache>,
     clock: Clock,
+    /// One sync at a time: a disk that hangs holds one thread, and not one for each refusal.
+    syncing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl SavedPermissions {
     /// Those of the files, after which the journal of the cache comes.
     pub(crate) fn new(saved: BTreeMap<AccessQuestion, u64>, cache: Arc<EdgeCache>, clock: Clock) -> Self {
-        Self { saved: Mutex::new(saved), cache, clock }
+        Self { saved: Mutex::new(saved), cache, clock, syncing: Arc::default() }
     }
 
     /// Writes what has changed. `current` is read only when no refusal is being written: a permission must not follow it.
@@ -70,7 +72,17 @@ impl SavedPermissions {
         }
         // Without the lock: a disk may take long.
         if let Some(journal) = self.cache.journal_to_sync() {
-            let _ = timeout(SYNC, spawn_blocking(|| sync(journal))).await;
+            let syncing = self.syncing.clone();
+            // A task: what waits for its turn when the time is over is synced all the same.
+            let synced = tokio::spawn(async move {
+                let turn = syncing.lock_owned().await;
+                spawn_blocking(move || {
+                    sync(journal);
+                    drop(turn);
+                })
+                .await
+            });
+            let _ = timeout(SYNC, synced).await;
         }
     }
 

@@ -15,6 +15,8 @@ use hyper_util::{
 use kube::{client::ConfigExt, config::AuthInfo};
 use tokio::time::timeout;
 
+use super::name_lookups::NameLookups;
+
 /// Longest time to connect.
 const CONNECT: Duration = Duration::from_secs(3);
 /// Longest time until the head of a response: API servers end a request that is not a watch after a minute.
@@ -60,7 +62,7 @@ impl ApiServer {
     pub(crate) fn new(config: &kube::Config) -> anyhow::Result<Self> {
         let mut anonymous = config.clone();
         anonymous.auth_info = AuthInfo::default();
-        let mut connector = HttpConnector::new();
+        let mut connector = HttpConnector::new_with_resolver(NameLookups::default());
         connector.enforce_http(false);
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(CONNECT));

@@ -19,17 +19,14 @@ use super::{
 use crate::{
     runtime::{
         allowed_hosts::AllowedHosts,
+        async_runtime,
         clock::Clock,
-        freed_memory::return_freed_memory,
         net::{BoundSocket, Health, ListenAddress, Server, ServerOptions, Socket, UnixSocket, signals},
         telemetry::logs,
         tls::{ClientCaFile, TlsFiles},
     },
     servers::edge::{self, EdgeOptions, EdgeScheme, NodeHealthOptions, PolledSource, PolledTrust, PolledUrl},
 };
-
-/// How long an idle thread waits for work.
-const IDLE_THREAD: Duration = Duration::from_secs(2);
 
 /// Serve kube-proxy and other clients of one node what they read from the API server, without the endpoints that the
 /// node must not use.
@@ -127,14 +124,8 @@ impl EdgeArgs {
     pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
         self.check()?;
         logs::init(self.log_format.into(), &self.log).context("the log filter")?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .thread_keep_alive(IDLE_THREAD)
-            .build()
-            .context("the async runtime")?;
-        let done = runtime.block_on(self.serve());
-        runtime.shutdown_background();
-        done.map(|()| Outcome::Success)
+        async_runtime::run(EdgeOptions::BLOCKING_THREADS, self.serve())?;
+        Ok(Outcome::Success)
     }
 
     fn check(&self) -> anyhow::Result<()> {
@@ -167,7 +158,6 @@ impl EdgeArgs {
         if let Some(address) = self.admin_listen {
             server.add_admin(Socket::bind(address)?);
         }
-        tokio::spawn(return_freed_memory());
         server.run(signals).await
     }
 

@@ -4,6 +4,7 @@
 
 pub mod allowed_hosts;
 pub(crate) mod aside;
+pub(crate) mod async_runtime;
 pub(crate) mod background_thread;
 pub mod bearer_tokens;
 pub mod certificates;

@@ -1,6 +1,6 @@
 //! The composition of a server: which parts are served on which sockets.
 
-use std::{net::SocketAddr, time::Duration};
+use std::net::SocketAddr;
 
 use anyhow::Context;
 use futures::Stream;
@@ -9,7 +9,7 @@ use super::{ServeOptions, banner::Banner, exposure::exposure};
 use crate::{
     runtime::{
         allowed_hosts::AllowedHosts,
-        freed_memory::return_freed_memory,
+        async_runtime,
         net::{Health, Server, Socket, signals},
         telemetry::logs,
     },
@@ -19,33 +19,30 @@ use crate::{
     },
 };
 
-/// How long a thread waits for work to compute.
-const IDLE_THREAD: Duration = Duration::from_secs(2);
 /// Threads that read files and resolve names, besides those that compute.
 const FILE_THREADS: usize = 2;
+
+/// Threads for the watches of a cluster, of which each looks up a name or replaces its list: after an API server was away,
+/// all of them do.
+const CLUSTER_THREADS: usize = 6;
 
 /// Serves until SIGTERM or SIGINT, on its own runtime. `announce` gets the text for the terminal when the sockets are
 /// bound.
 pub fn run(options: &ServeOptions, announce: impl FnOnce(&str)) -> anyhow::Result<()> {
     logs::init(options.log_format, &options.log_filter).context("the log filter")?;
-    // Threads that compute keep memory of their own while they wait for more work.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .thread_keep_alive(IDLE_THREAD)
-        .max_blocking_threads(computing_threads(options) + FILE_THREADS)
-        .build()
-        .context("the async runtime")?;
-    let done = runtime.block_on(async {
+    async_runtime::run(blocking_threads(options), async {
         // First of all: a reader of the announcement may send a signal at once.
         let signals = signals()?;
         let server = ComposedServer::bind(options).await?;
         announce(&server.banner());
-        tokio::spawn(return_freed_memory());
         server.run(signals).await
-    });
-    // Do not wait for computations that outlived the drain limit.
-    runtime.shutdown_background();
-    done
+    })
+}
+
+/// How many threads may block at once: those that compute, read files and take in what a cluster has.
+fn blocking_threads(options: &ServeOptions) -> usize {
+    let has_cluster = options.webhook.as_ref().is_some_and(|webhook| webhook.cluster.is_some());
+    computing_threads(options) + FILE_THREADS + if has_cluster { CLUSTER_THREADS } else { 0 }
 }
 
 /// How many jobs are computed at once. Without this limit, a job that begins while another one is about to end gets a new

@@ -45,4 +45,10 @@ impl EdgeOptions {
 
     /// The default of the most connections: those of all watches, and as many others.
     pub const MAX_CONNECTIONS: usize = 2048;
+
+    /// The most threads that block at once: 30 look up the name of the API server (8 for its clients and for probes, 16 for
+    /// access reviews, 6 for watches), 25 change what is known (9 for watches, the node and the saving of the state, 16 for
+    /// reviews that end a permission), and 7 use files (5 that change, the journal and a snapshot). Without a bound, a
+    /// resolver or a disk that hangs would fill a small node with threads.
+    pub const BLOCKING_THREADS: usize = 64;
 }

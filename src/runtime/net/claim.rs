@@ -29,7 +29,7 @@ impl Claim {
         resized
     }
 
-    /// The same at the expense of these. To get nothing is no refusal yet.
+    /// The same at the expense of these. To get nothing does not count as a refusal yet.
     pub(super) fn resize_from(&mut self, victims: Victims, amount: u64) -> bool {
         let Self { ledger, exchange, held } = self;
         if let Some(held) = held {

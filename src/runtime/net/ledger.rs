@@ -103,7 +103,7 @@ impl Ledger {
         holding
     }
 
-    /// The same at the expense of some only. To get nothing is no refusal yet.
+    /// The same at the expense of some only. To get nothing does not count as a refusal yet.
     pub(super) fn take_from(
         &self,
         victims: Victims,
@@ -164,7 +164,7 @@ impl Holding {
         resized
     }
 
-    /// The same at the expense of these. To get nothing is no refusal yet.
+    /// The same at the expense of these. To get nothing does not count as a refusal yet.
     pub(super) fn resize_from(&self, victims: Victims, amount: u64) -> bool {
         let mut entries = self.ledger.lock();
         let Some(before) = entries.all.get(&self.key).map(|entry| entry.amount) else { return false };

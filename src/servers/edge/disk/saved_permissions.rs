@@ -26,7 +26,7 @@ pub(crate) struct SavedPermissions {
     saved: Mutex<BTreeMap<AccessQuestion, u64>>,
     cache: Arc<EdgeCache>,
     clock: Clock,
-    /// One sync at a time: a disk that hangs holds one thread, and not one for each refusal.
+    /// The turn to sync.
     syncing: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -71,18 +71,20 @@ impl SavedPermissions {
             self.cache.record(&ended.into_iter().map(ended_record).collect::<Vec<_>>());
         }
         // Without the lock: a disk may take long.
+        let _ = timeout(SYNC, self.sync_in_turn()).await;
+    }
+
+    /// One at a time: with a turn, all that was recorded before it is synced. So a disk that hangs holds one thread and one file,
+    /// and not one for each refusal.
+    async fn sync_in_turn(&self) {
+        let turn = self.syncing.clone().lock_owned().await;
         if let Some(journal) = self.cache.journal_to_sync() {
-            let syncing = self.syncing.clone();
-            // A task: what waits for its turn when the time is over is synced all the same.
-            let synced = tokio::spawn(async move {
-                let turn = syncing.lock_owned().await;
-                spawn_blocking(move || {
-                    sync(journal);
-                    drop(turn);
-                })
-                .await
+            let synced = spawn_blocking(move || {
+                sync(journal);
+                // Even if nobody waits any more.
+                drop(turn);
             });
-            let _ = timeout(SYNC, synced).await;
+            let _ = synced.await;
         }
     }
 

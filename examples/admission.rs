@@ -43,6 +43,6 @@ pub(crate) fn answer(path: &str) -> Result<String, Box<dyn Error>> {
         settings.set(*rule, Mode::Enforce);
     }
     let (version, request) = admission::read_review(REVIEW.as_bytes()).map_err(|e| e.to_string())?;
-    let decision = admission::decide(&request, Stage::Validate, &settings, &Answers(cluster));
+    let decision = admission::decide(&request, Stage::Validate, &settings, &Answers(cluster))?;
     Ok(String::from_utf8(admission::answer_review(version, &request.uid, &decision))? + "\n")
 }

@@ -69,7 +69,7 @@ fn deciding(c: &mut Criterion) {
         group.bench_with_input(BenchmarkId::from_parameter(endpoints), &body, |b, body| {
             b.iter(|| {
                 let (version, request) = admission::read_review(black_box(body)).unwrap();
-                let decision = admission::decide(&request, Stage::Validate, &settings, &Answers(&cluster));
+                let decision = admission::decide(&request, Stage::Validate, &settings, &Answers(&cluster)).unwrap();
                 assert!(decision.allowed(), "{:?}", decision.denied);
                 admission::answer_review(version, &request.uid, &decision)
             });

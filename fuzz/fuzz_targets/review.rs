@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use roster_admission::{AdmissionRequest, Nothing, Stage, answer_review, decide, read_review};
+use roster_admission::{AdmissionRequest, Decision, Nothing, Stage, answer_review, decide, read_review};
 use roster_fuzz::reviews::{settle, strict};
 use serde_json::{Value, value::to_raw_value};
 
@@ -10,7 +10,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok((version, request)) = read_review(bytes) else { return };
     let settings = strict();
     for stage in [Stage::Mutate, Stage::Validate] {
-        let decision = decide(&request, stage, &settings, &Nothing);
+        let decided = decide(&request, stage, &settings, &Nothing);
+        let decision = decided.unwrap_or_else(|unreadable| Decision::unreviewed(&unreadable.to_string()));
         let answer = answer_review(version, &request.uid, &decision);
         serde_json::from_slice::<Value>(&answer).expect("the answer is JSON");
     }

@@ -1,7 +1,7 @@
 //! Shared code of the targets for the webhook.
 
 use roster_admission::patch::apply;
-use roster_admission::{AdmissionRequest, Knowledge, Mode, Rule, Settings, Stage, decide};
+use roster_admission::{AdmissionRequest, Decision, Knowledge, Mode, Rule, Settings, Stage, decide};
 use serde_json::{Value, value::to_raw_value};
 
 /// Every rule, enforced.
@@ -16,7 +16,7 @@ pub fn strict() -> Settings {
 /// Checks that the patch for the object of `request` fits, that `json-patch` reads it, and that a second patch is empty.
 pub fn settle(request: &AdmissionRequest<'_>, settings: &Settings, cluster: &dyn Knowledge) {
     let Some(raw) = request.object else { return };
-    let patch = decide(request, Stage::Mutate, settings, cluster).patch;
+    let Ok(Decision { patch, .. }) = decide(request, Stage::Mutate, settings, cluster) else { return };
     let object: Value = serde_json::from_str(raw.get()).expect("an object is JSON");
     let mut changed = object.clone();
     apply(&patch, &mut changed).expect("a patch fits");
@@ -28,6 +28,7 @@ pub fn settle(request: &AdmissionRequest<'_>, settings: &Settings, cluster: &dyn
     assert_eq!(changed, stored, "{patch:?}");
     let patched = to_raw_value(&changed).expect("it was JSON before");
     let again =
-        decide(&AdmissionRequest { object: Some(&patched), ..request.clone() }, Stage::Mutate, settings, cluster);
+        decide(&AdmissionRequest { object: Some(&patched), ..request.clone() }, Stage::Mutate, settings, cluster)
+            .expect("a patched object can be read");
     assert!(again.patch.is_empty(), "{patch:?} then {:?}", again.patch);
 }

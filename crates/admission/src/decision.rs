@@ -97,11 +97,6 @@ impl Decision {
         self.allowed() && self.over_budget == Some(Mode::Enforce)
     }
 
-    /// Why the object was not reviewed; `None` if it was.
-    pub fn why_unreviewed(&self) -> Option<&str> {
-        self.audit.get(UNREVIEWED).map(String::as_str)
-    }
-
     /// Refuses an object without a review, and says why: for validation that fails closed.
     pub fn refused_unreviewed(code: u16, reason: &'static str, why: &str) -> Self {
         let message = short(&format!("roster: {why}"), MAX_TEXT);

@@ -43,6 +43,19 @@ pub use request::{AdmissionRequest, Operation, Stage};
 pub use rule::{Mode, RefusalKind, Remedy, Rule};
 pub use settings::{Capacity, HostNetwork, Settings};
 
+use roster_engine::model::Resource;
+
+/// An object that cannot be read as its kind. An API server has parsed it already: this build is too old for the object, or
+/// the client is not an API server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the {resource} cannot be read: {message}")]
+pub struct Unreadable {
+    /// The resource whose fields it lacks.
+    pub resource: Resource,
+    /// What is wrong.
+    pub message: String,
+}
+
 /// The decision of a webhook about the object of a request.
 ///
 /// ```
@@ -50,7 +63,7 @@ pub use settings::{Capacity, HostNetwork, Settings};
 ///
 /// let service = r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"externalIPs":["203.0.113.9"]}}"#;
 /// let request = request_for(service, None, Writer::default())?;
-/// let decision = decide(&request, Stage::Validate, &Settings::default(), &Nothing);
+/// let decision = decide(&request, Stage::Validate, &Settings::default(), &Nothing)?;
 /// assert!(decision.allowed());
 /// assert_eq!(
 ///     decision.warnings,
@@ -58,10 +71,15 @@ pub use settings::{Capacity, HostNetwork, Settings};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn decide(request: &AdmissionRequest<'_>, stage: Stage, settings: &Settings, cluster: &dyn Knowledge) -> Decision {
-    let Some(kind) = AdmissionKind::of(request) else { return Decision::default() };
+pub fn decide(
+    request: &AdmissionRequest<'_>,
+    stage: Stage,
+    settings: &Settings,
+    cluster: &dyn Knowledge,
+) -> Result<Decision, Unreadable> {
+    let Some(kind) = AdmissionKind::of(request) else { return Ok(Decision::default()) };
     if owner::is_controller(&request.user) {
-        return Decision::default();
+        return Ok(Decision::default());
     }
     kind.decide(request, stage, settings, cluster)
 }

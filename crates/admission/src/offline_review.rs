@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
 use super::{
+    Unreadable,
     admission_review::{EnvelopeError, answer_review, read_review},
     decide,
     decision::Decision,
@@ -71,6 +72,9 @@ pub struct OfflineReview {
     pub operation: Option<Operation>,
     /// The decision of both webhooks: the patch of the first, the answer of the second, the warnings of both.
     pub decision: Decision,
+    /// Why there is no decision: the object cannot be read. It is then refused.
+    #[serde(skip)]
+    pub why_undecided: Option<String>,
     /// The object as it would be stored, if it was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<Value>,
@@ -82,8 +86,15 @@ pub struct OfflineReview {
 impl OfflineReview {
     /// The review of an object that cannot be read, and why. What is not decided is not allowed.
     pub fn undecided(why: &str) -> Self {
-        let decision = refused(Decision::unreviewed(why));
-        Self { reviewed: false, allowed: decision.allowed(), operation: None, decision, object: None, answers: None }
+        Self {
+            reviewed: false,
+            allowed: false,
+            operation: None,
+            decision: refused_undecided(why),
+            why_undecided: Some(why.to_owned()),
+            object: None,
+            answers: None,
+        }
     }
 
     /// Refuses an object that an API server does not store, whatever the webhooks answer.
@@ -93,13 +104,10 @@ impl OfflineReview {
     }
 }
 
-/// A decision that is not allowed if it was not taken: the object cannot be read. An API server refuses such an object,
-/// or decides by the failure policy of the webhook.
-fn refused(decision: Decision) -> Decision {
-    match decision.why_unreviewed() {
-        Some(why) => Decision::refused_unreviewed(400, "BadRequest", why),
-        None => decision,
-    }
+/// The refusal of an object that cannot be read. An API server refuses such an object, or decides by the failure policy of
+/// the webhook.
+fn refused_undecided(why: &str) -> Decision {
+    Decision::refused_unreviewed(400, "BadRequest", why)
 }
 
 /// The answers of both webhooks to a review: an `AdmissionReview` in its version.
@@ -158,7 +166,10 @@ impl Reviewer<'_> {
         let settings = self.settings(&request);
         let answer = |stage| {
             let decision = decide(&request, stage, &settings, self.cluster);
-            let decision = if stage == Stage::Validate { refused(decision) } else { decision };
+            let decision = decision.unwrap_or_else(|unreadable| match stage {
+                Stage::Mutate => Decision::unreviewed(&unreadable.to_string()),
+                Stage::Validate => refused_undecided(&unreadable.to_string()),
+            });
             let text = answer_review(version, &request.uid, &decision);
             // The text was serialized a moment ago: this does not fail.
             serde_json::from_slice(&text).unwrap_or_else(|_| RawValue::NULL.to_owned())
@@ -169,9 +180,17 @@ impl Reviewer<'_> {
     }
 
     fn answer(&self, request: &AdmissionRequest<'_>) -> Result<OfflineReview, ReviewError> {
-        let ReviewResult { reviewed, decision, object } = decide_both(request, &self.settings(request), self.cluster)?;
-        let operation = request.operation;
-        Ok(OfflineReview { reviewed, allowed: decision.allowed(), operation, decision, object, answers: None })
+        let ReviewResult { reviewed, decision, unreadable, object } =
+            decide_both(request, &self.settings(request), self.cluster)?;
+        Ok(OfflineReview {
+            reviewed,
+            allowed: decision.allowed(),
+            operation: request.operation,
+            decision,
+            why_undecided: unreadable.map(|unreadable| unreadable.to_string()),
+            object,
+            answers: None,
+        })
     }
 
     fn settings(&self, request: &AdmissionRequest<'_>) -> Arc<Settings> {
@@ -242,6 +261,9 @@ pub struct ReviewResult {
     pub reviewed: bool,
     /// The decision of both webhooks: the patch of the first, the answer of the second, the warnings of both.
     pub decision: Decision,
+    /// Why there is no decision. The object is then refused.
+    #[serde(skip)]
+    pub unreadable: Option<Unreadable>,
     /// The object as it would be stored, if it was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub object: Option<Value>,
@@ -296,7 +318,16 @@ fn decide_both(
     let Some(raw) = request.object.filter(|_| AdmissionKind::of(request).is_some()) else {
         return Ok(ReviewResult::default());
     };
-    let mutated = decide(request, Stage::Mutate, settings, cluster);
+    let undecided = |unreadable: Unreadable, object| ReviewResult {
+        reviewed: true,
+        decision: refused_undecided(&unreadable.to_string()),
+        unreadable: Some(unreadable),
+        object,
+    };
+    let mutated = match decide(request, Stage::Mutate, settings, cluster) {
+        Ok(mutated) => mutated,
+        Err(unreadable) => return Ok(undecided(unreadable, None)),
+    };
     let object = if mutated.patch.is_empty() {
         None
     } else {
@@ -306,9 +337,11 @@ fn decide_both(
     };
     let text = object.as_ref().map(Value::to_string);
     let raw = text.as_deref().map_or(Ok(raw), |text| read("object", text))?;
-    let validated =
-        decide(&AdmissionRequest { object: Some(raw), ..request.clone() }, Stage::Validate, settings, cluster);
-    Ok(ReviewResult { reviewed: true, decision: refused(mutated.and(validated)), object })
+    let changed = AdmissionRequest { object: Some(raw), ..request.clone() };
+    Ok(match decide(&changed, Stage::Validate, settings, cluster) {
+        Ok(validated) => ReviewResult { reviewed: true, decision: mutated.and(validated), unreadable: None, object },
+        Err(unreadable) => undecided(unreadable, object),
+    })
 }
 
 fn read<'a, T: Deserialize<'a>>(what: &'static str, text: &'a str) -> Result<T, ReviewError> {

@@ -56,7 +56,7 @@ pub(super) struct ReviewedObject<'a> {
 impl<'a> ReviewedObject<'a> {
     /// The findings behind its answer: those of the rules, or why it cannot be read; and what of it does not hold any more.
     pub(super) fn answer_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
-        let undecided = self.answer.as_ref().is_some_and(|answer| answer.decision.why_unreviewed().is_some());
+        let undecided = self.answer.as_ref().is_some_and(|answer| answer.why_undecided.is_some());
         let unreadable = self.input_findings.iter().filter(move |f| undecided && f.severity == Severity::Error);
         unreadable.chain(&self.rule_findings).chain(self.stale_findings())
     }
@@ -174,8 +174,8 @@ impl<'a> ReviewedObject<'a> {
         };
         self.rule_findings = FileFinding::of_decision(at, &answer.decision);
         // The decoder could read the object, but a rule could not.
-        let undecided = answer.decision.why_unreviewed();
-        self.rule_findings.extend(undecided.map(|why| FileFinding::invalid(at, why.to_owned())));
+        let undecided = answer.why_undecided.clone();
+        self.rule_findings.extend(undecided.map(|why| FileFinding::invalid(at, why)));
         // Of manifests, the linter finds the same with more care for what else is known of them.
         if !manifests && !recorded {
             let refused = self.refusals(answer.object.as_ref(), updated);
@@ -187,8 +187,14 @@ impl<'a> ReviewedObject<'a> {
         }
         if manifests {
             // Only what is found is reported: half a million changed objects would take gigabytes.
-            answer =
-                OfflineReview { operation: None, decision: Decision::default(), object: None, answers: None, ..answer };
+            answer = OfflineReview {
+                operation: None,
+                decision: Decision::default(),
+                why_undecided: None,
+                object: None,
+                answers: None,
+                ..answer
+            };
         }
         self.answer = Some(answer);
     }

@@ -261,9 +261,7 @@ impl Webhook {
             admission::decide(request, stage, &settings, self.cluster.as_ref())
         }));
         let decision = decided.map_err(|_| Unchecked::Bug)?;
-        if let Some(why) = decision.why_unreviewed() {
-            return Err(Unchecked::Unreadable(why.to_owned()));
-        }
+        let decision = decision.map_err(|unreadable| Unchecked::Unreadable(unreadable.to_string()))?;
         if decision.is_over_budget() {
             return Err(Unchecked::Budget);
         }

@@ -11,6 +11,7 @@ mod slice;
 use roster_engine::model::{Resource, Service};
 
 use super::{
+    Unreadable,
     decision::Decision,
     knowledge::Knowledge,
     request::{AdmissionRequest, Operation, Stage},
@@ -76,12 +77,8 @@ impl AdmissionKind {
         stage: Stage,
         settings: &Settings,
         cluster: &dyn Knowledge,
-    ) -> Decision {
-        match (self.checks)(request, stage, settings, cluster) {
-            Ok(decision) => decision,
-            // An API server has parsed it already: this build is too old for the object, or the client is not an API
-            // server.
-            Err(error) => Decision::unreviewed(&format!("the {} cannot be read: {error}", self.resource)),
-        }
+    ) -> Result<Decision, Unreadable> {
+        (self.checks)(request, stage, settings, cluster)
+            .map_err(|message| Unreadable { resource: self.resource, message })
     }
 }

@@ -49,13 +49,13 @@ fn fields_may_be_null_missing_or_unknown() {
     ] {
         let given = body(&[(pointer, Value::Null)]);
         let (_, request) = read_review(&given).unwrap_or_else(|e| panic!("{pointer}: {e}"));
-        assert!(decide(&request, Stage::Validate, &strict(), &Nothing).allowed(), "{pointer}");
+        assert!(decide(&request, Stage::Validate, &strict(), &Nothing).unwrap().allowed(), "{pointer}");
         assert!(request.object.is_none() || pointer != "/request/object");
     }
     let least =
         br#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","new":[{}]},"x":1}"#;
     let (_, request) = read_review(least).unwrap();
-    assert_eq!(decide(&request, Stage::Mutate, &strict(), &Nothing), Decision::default());
+    assert_eq!(decide(&request, Stage::Mutate, &strict(), &Nothing), Ok(Decision::default()));
     let deleted = body(&[("/request/operation", "DELETE".into()), ("/request/object", Value::Null)]);
     assert_eq!(read_review(&deleted).unwrap().1.operation, None);
     let connected = body(&[("/request/operation", "CONNECT".into())]);

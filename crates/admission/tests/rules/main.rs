@@ -15,7 +15,7 @@ use roster_admission::{
     patch::{PatchOp, apply},
     *,
 };
-use roster_engine::model::Cidr;
+use roster_engine::model::{Cidr, Resource};
 use roster_manifests::inventory::{Answers, Inventory, Snapshot};
 use serde_json::{Value, json};
 
@@ -146,7 +146,7 @@ fn ask(object: &Value, old: Option<&Value>, stage: Stage, settings: &Settings, c
         old_object: old_text.as_deref(),
         ..AdmissionRequest::default()
     };
-    decide(&request, stage, settings, cluster)
+    decide(&request, stage, settings, cluster).unwrap()
 }
 
 /// The findings of a rule in an object, as `field: message`.

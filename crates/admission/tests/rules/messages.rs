@@ -164,7 +164,7 @@ fn a_request_without_rules_is_allowed_without_a_message() {
         object: Some(&raw),
         ..AdmissionRequest::default()
     };
-    let denied = |request: &AdmissionRequest<'_>| decide(request, Stage::Validate, &strict(), &Nothing);
+    let denied = |request: &AdmissionRequest<'_>| decide(request, Stage::Validate, &strict(), &Nothing).unwrap();
     assert!(!denied(&asked).allowed());
     let change = |change: fn(&mut AdmissionRequest<'_>)| {
         let mut request = asked.clone();
@@ -183,12 +183,12 @@ fn a_request_without_rules_is_allowed_without_a_message() {
         ("no object", change(|r| r.object = None)),
     ] {
         assert_eq!(denied(&request), Decision::default(), "{name}");
-        assert_eq!(decide(&request, Stage::Mutate, &strict(), &Nothing), Decision::default(), "{name}");
+        assert_eq!(decide(&request, Stage::Mutate, &strict(), &Nothing), Ok(Decision::default()), "{name}");
     }
 }
 
 #[test]
-fn an_unreadable_object_is_allowed_with_a_warning() {
+fn an_unreadable_object_is_an_error() {
     let raw = serde_json::value::to_raw_value(&json!({ "spec": { "ports": "none" } })).unwrap();
     let request = AdmissionRequest {
         version: "v1".into(),
@@ -197,9 +197,14 @@ fn an_unreadable_object_is_allowed_with_a_warning() {
         object: Some(&raw),
         ..AdmissionRequest::default()
     };
-    let decision = decide(&request, Stage::Validate, &strict(), &Nothing);
+    let want = "the Service cannot be read: invalid type: string \"none\", expected a list";
+    for stage in [Stage::Mutate, Stage::Validate] {
+        let error = decide(&request, stage, &strict(), &Nothing).unwrap_err();
+        assert_eq!((error.resource, error.to_string().as_str()), (Resource::Service, want));
+    }
+    // A webhook that fails open allows the object with a warning.
+    let decision = Decision::unreviewed(want);
     assert!(decision.allowed());
-    let want = "roster: the Service cannot be read: invalid type: string \"none\", expected a list";
-    assert_eq!(decision.warnings, [want]);
-    assert!(decision.audit.contains_key("unreviewed"));
+    assert_eq!(decision.warnings, [format!("roster: {want}")]);
+    assert_eq!(decision.audit, [("unreviewed".to_owned(), want.to_owned())].into());
 }

@@ -17,7 +17,7 @@ fn an_object_is_changed_and_then_validated() {
         "s",
         &[(TOLERATE, "true".into()), ("/spec/externalIPs", json!(["8.8.8.8"])), ("/spec/later", json!({ "kept": 1 }))],
     );
-    let ReviewResult { reviewed: found, decision, object: stored } = reviewed(&service, None, &Settings::default());
+    let ReviewResult { reviewed: found, decision, object: stored, .. } = reviewed(&service, None, &Settings::default());
     assert!(found && decision.allowed());
     let mut want = service.clone();
     want["spec"]["publishNotReadyAddresses"] = true.into();
@@ -142,7 +142,7 @@ fn what_is_not_decided_is_not_allowed() {
             "roster: the Endpoints cannot be read: invalid type: integer `5`, expected a list",
         ),
     ] {
-        let ReviewResult { reviewed, decision, object } = review(object);
+        let ReviewResult { reviewed, decision, object, .. } = review(object);
         assert!(reviewed && object.is_none(), "{name}");
         let denied = decision.denied.as_ref().map(|d| (d.code, d.reason, d.message.as_str()));
         assert_eq!(denied, Some((400, "BadRequest", why)), "{name}");

@@ -11,9 +11,10 @@ use axum::http::Uri;
 use clap::Args;
 
 use super::{
+    log_args::LogArgs,
     outcome::Outcome,
     scheme_arg::SchemeArg,
-    serve::{LogFormatArg, ServeOptions, address, file_mode, listen_address},
+    serve::{address, file_mode, listen_address},
     view::TopologyModeArg,
 };
 use crate::{
@@ -98,12 +99,8 @@ pub(crate) struct EdgeArgs {
     /// File with a token for the kubelet
     #[arg(long, value_name = "FILE", requires = "local_pods", conflicts_with = "kubelet_client_certificate")]
     kubelet_token_file: Option<PathBuf>,
-    /// Format of log lines
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", env = "ROSTER_LOG_FORMAT")]
-    log_format: LogFormatArg,
-    /// Log filter, such as `info` or `roster=debug,warn`
-    #[arg(long, value_name = "FILTER", default_value_t = ServeOptions::default().log_filter, env = "ROSTER_LOG")]
-    log: String,
+    #[command(flatten)]
+    logs: LogArgs,
 }
 
 impl From<SchemeArg> for EdgeScheme {
@@ -123,7 +120,7 @@ fn node_name(text: &str) -> Result<String, String> {
 impl EdgeArgs {
     pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
         self.check()?;
-        logs::init(self.log_format.into(), &self.log).context("the log filter")?;
+        logs::init(self.logs.format(), self.logs.filter()).context("the log filter")?;
         async_runtime::run(EdgeOptions::BLOCKING_THREADS, self.serve())?;
         Ok(Outcome::Success)
     }

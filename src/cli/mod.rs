@@ -29,6 +29,7 @@ mod input_paths;
 mod input_room;
 mod input_texts;
 mod line_diff;
+mod log_args;
 mod manifest_texts;
 mod messages;
 mod migrate;

@@ -12,4 +12,4 @@ mod webhook_args;
 pub(super) use address::{address, file_mode, listen_address};
 pub use compose::{ComposedServer, run};
 pub use options::ServeOptions;
-pub(super) use serve_args::{LogFormatArg, Serve};
+pub(super) use serve_args::Serve;

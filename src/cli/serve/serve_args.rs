@@ -7,15 +7,16 @@ use std::{
     time::Duration,
 };
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::{ServeOptions, access_args::AccessArgs, address::address, compose, webhook_args::WebhookArgs};
 use crate::{
     cli::{
+        log_args::LogArgs,
         outcome::Outcome,
         output::{Output, OutputFormat},
     },
-    runtime::{clock::Clock, net::ServerOptions, telemetry::logs::LogFormat},
+    runtime::{clock::Clock, net::ServerOptions},
     servers::rest::{AccessOptions, RestLimits},
 };
 
@@ -36,12 +37,8 @@ pub(crate) struct Serve {
     /// issued at every start
     #[arg(long)]
     dev: bool,
-    /// Format of log lines
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", env = "ROSTER_LOG_FORMAT")]
-    log_format: LogFormatArg,
-    /// Log filter, such as `info` or `roster=debug,warn`
-    #[arg(long, value_name = "FILTER", default_value_t = ServeOptions::default().log_filter, env = "ROSTER_LOG")]
-    log: String,
+    #[command(flatten)]
+    logs: LogArgs,
     /// Maximum open connections of each listener; for one more, the client with the most loses one
     #[arg(long, value_name = "N", default_value_t = ServerOptions::default().max_connections, value_parser = at_least_one, help_heading = "Limits")]
     max_connections: usize,
@@ -80,25 +77,6 @@ pub(crate) struct Serve {
     /// Maximum seconds for open requests after that; another signal closes them
     #[arg(long, value_name = "SECONDS", default_value_t = ServerOptions::default().drain.into(), value_parser = at_least_a_second, help_heading = "Shutdown")]
     drain_timeout: Seconds,
-}
-
-/// [`LogFormat`] as an argument.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum LogFormatArg {
-    /// Readable text
-    #[default]
-    Text,
-    /// One JSON object per line
-    Json,
-}
-
-impl From<LogFormatArg> for LogFormat {
-    fn from(format: LogFormatArg) -> Self {
-        match format {
-            LogFormatArg::Text => Self::Text,
-            LogFormatArg::Json => Self::Json,
-        }
-    }
 }
 
 /// A duration as an argument: whole seconds, with or without an `s`, as in `--shutdown-delay-duration=5s` of
@@ -195,8 +173,8 @@ impl Serve {
             webhook: self.webhook.options(self.dev)?,
             clock: Clock::system(),
             dev: self.dev,
-            log_format: self.log_format.into(),
-            log_filter: self.log.clone(),
+            log_format: self.logs.format(),
+            log_filter: self.logs.filter().to_owned(),
             limits: RestLimits {
                 body: self.max_body << 20,
                 // A body, its response, and the reserve for others.

@@ -18,6 +18,7 @@ use super::{
     view::TopologyModeArg,
 };
 use crate::{
+    kube_api::ClusterChoice,
     runtime::{
         allowed_hosts::AllowedHosts,
         async_runtime,
@@ -196,8 +197,7 @@ impl EdgeArgs {
         Ok(EdgeOptions {
             node: self.node.as_str().into(),
             scheme: self.scheme.into(),
-            context: self.context.clone(),
-            kubeconfig: self.kubeconfig.clone(),
+            cluster: ClusterChoice { context: self.context.clone(), kubeconfig: self.kubeconfig.clone() },
             tls: files.map(|(certificate, key)| TlsFiles { certificate, key, client_ca }),
             state_file: self.state_file.clone(),
             local_pods: self.local_pods()?,

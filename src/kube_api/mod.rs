@@ -1,5 +1,6 @@
 //! A cluster's API server as seen by a client: connect, list, watch, hold a Lease.
 
+mod cluster;
 mod connect;
 mod lease;
 mod list;
@@ -9,10 +10,13 @@ mod resource_api;
 mod watch_failures;
 mod watched_object;
 
+pub(crate) use cluster::Cluster;
+pub use cluster::ClusterChoice;
+pub(crate) use connect::connect;
 pub use connect::{LiveError, Target};
-pub(crate) use connect::{config, connect};
 pub(crate) use lease::{LEASE_DURATION, LeaseHolder};
 pub use list::{ReadCluster, read};
 pub use metrics::WatchMetrics;
-pub(crate) use reflector::{WatchEnded, reflect};
+#[cfg(test)]
+pub(crate) use reflector::reflect;
 pub(crate) use resource_api::api;

@@ -8,6 +8,7 @@ use roster_engine::model::installed::{NAME, NAMESPACE};
 
 use super::{ServeOptions, address::address};
 use crate::{
+    kube_api::ClusterChoice,
     runtime::certificates::{CertificateLifetimes, SelfSignedOptions},
     servers::webhook::{self, CertificateSource, ClusterOptions, FailureMode, WebhookLimits, WebhookOptions},
 };
@@ -148,8 +149,7 @@ impl WebhookArgs {
 
     fn cluster(&self) -> Option<ClusterOptions> {
         self.cluster.then(|| ClusterOptions {
-            context: self.context.clone(),
-            kubeconfig: self.kubeconfig.clone(),
+            cluster: ClusterChoice { context: self.context.clone(), kubeconfig: self.kubeconfig.clone() },
             configuration: self.webhook_configuration.clone(),
         })
     }

@@ -8,6 +8,7 @@ use std::{
 use roster_engine::{model::Text, view::KeyOrder};
 
 use crate::{
+    kube_api::ClusterChoice,
     runtime::tls::TlsFiles,
     servers::edge::{
         cache::scheme::EdgeScheme,
@@ -24,10 +25,8 @@ pub struct EdgeOptions {
     pub scheme: EdgeScheme,
     /// What the order of SuperEdge's keys means.
     pub key_order: KeyOrder,
-    /// Context of the kubeconfig; default: the current one.
-    pub context: Option<String>,
-    /// Path of the kubeconfig; default: `KUBECONFIG`, `~/.kube/config` or the service account of the pod.
-    pub kubeconfig: Option<PathBuf>,
+    /// The cluster of the node.
+    pub cluster: ClusterChoice,
     /// TLS; `None`: plain HTTP.
     pub tls: Option<TlsFiles>,
     /// The file in which resourceVersions are reserved; without one they depend on the clock. Files beside it

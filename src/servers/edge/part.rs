@@ -1,8 +1,6 @@
 //! The node proxy as a part of a server: its watches of the API server, and its routes.
 
-use std::{sync::Arc, time::Duration};
-
-use anyhow::{Context, anyhow};
+use std::sync::Arc;
 
 use super::{
     metrics::{EdgeMetrics, LISTENER},
@@ -24,7 +22,7 @@ use crate::servers::edge::{
     },
 };
 use crate::{
-    kube_api::{self, WatchEnded, reflect},
+    kube_api::Cluster,
     runtime::{
         allowed_hosts::AllowedHosts,
         clock::Clock,
@@ -33,12 +31,6 @@ use crate::{
         tls::TlsNames,
     },
 };
-
-/// Longest time to connect to the API server.
-const CONNECT: Duration = Duration::from_secs(10);
-/// Longest time without a byte of an answer. API servers end a watch after less than five minutes, and kube restarts
-/// those that are silent.
-const SILENCE: Duration = Duration::from_secs(310);
 
 /// The names of the listener.
 pub(super) const TLS: TlsNames = TlsNames {
@@ -58,19 +50,9 @@ pub async fn part(
     clock: &Clock,
     health: &Health,
 ) -> anyhow::Result<ServerPart> {
-    let mut config = kube_api::config(options.context.as_deref(), options.kubeconfig.as_deref()).await?;
-    let api = Arc::new(ApiServer::new(&config)?);
-    let reachability = Reachability::new(ApiServer::new(&config)?);
-    config.connect_timeout = Some(CONNECT);
-    config.read_timeout = Some(SILENCE);
-    // Otherwise the time that a connection was of no use would count.
-    config.reset_reader_on_write = true;
-    let address = config.cluster_url.to_string();
-    let client_of = |config| kube::Client::try_from(config).with_context(|| format!("the client of {address}"));
-    // A review that is sent again and again would burden an API server that sheds load, and the clients know when to ask again.
-    let mut reviewing = config.clone();
-    reviewing.default_retry = false;
-    let client = client_of(config)?;
+    let cluster = Cluster::connect(&options.cluster).await?;
+    let api = Arc::new(ApiServer::new(cluster.config())?);
+    let reachability = Reachability::new(ApiServer::new(cluster.config())?);
 
     let (node, scheme) = (options.node.clone(), options.scheme);
     // Before anything of the state is read.
@@ -83,7 +65,8 @@ pub async fn part(
 
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
     let takes_certificates = options.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
-    let reviewer = takes_certificates.then(|| client_of(reviewing).map(ApiServer::of_proxy)).transpose()?;
+    // The clients know when to ask again.
+    let reviewer = takes_certificates.then(|| cluster.client_without_retries().map(ApiServer::of_proxy)).transpose()?;
     let access = Arc::new(AccessReviews::new(api.clone(), reviewer, reachability.clone(), health));
     if let Some(path) = &options.state_file {
         let saved = Persistence::load(path, lock, &node, clock.clone(), cache.clone(), access.clone());
@@ -100,8 +83,7 @@ pub async fn part(
     readiness.add("cache", move || synced.synced());
     for resource in NodeState::watched(scheme) {
         let sink = UpstreamSink::new(cache.clone(), resource, node.clone(), reachability.clone());
-        let watch = reflect(client.clone(), resource, sink, metrics.upstream.clone());
-        tasks.spawn(async move { ended(watch.await) });
+        cluster.watch(resource, sink, &metrics.upstream, &mut tasks);
     }
     let tls = match &options.tls {
         Some(files) => Some(TlsOptions::of_files(files, &TLS, clock, health, &mut tasks).await?),
@@ -126,14 +108,6 @@ pub async fn part(
     };
     let router = router(Arc::new(app));
     Ok(ServerPart { no_place: StatusError::no_place, tls, readiness, tasks, ..ServerPart::new(LISTENER, router) })
-}
-
-/// A watch never ends; if it does, that is an error.
-fn ended(watch: Result<(), WatchEnded>) -> anyhow::Error {
-    match watch {
-        Ok(()) => anyhow!("a watch ended"),
-        Err(error) => error.into(),
-    }
 }
 
 /// The resourceVersions from this start on.

@@ -5,7 +5,10 @@ use std::{net::SocketAddr, path::PathBuf};
 use roster_engine::model::installed::{LEASE, SECRET, SERVICE};
 
 use super::{FailureMode, WebhookLimits};
-use crate::runtime::certificates::{CertificateLifetimes, SelfSignedOptions};
+use crate::{
+    kube_api::ClusterChoice,
+    runtime::certificates::{CertificateLifetimes, SelfSignedOptions},
+};
 
 /// Options of the webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,10 +50,8 @@ pub enum CertificateSource {
 /// The cluster of the webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterOptions {
-    /// The context of the kubeconfig; `None`: the current one.
-    pub context: Option<String>,
-    /// The kubeconfig file; `None`: `KUBECONFIG`, `~/.kube/config` or the pod's service account.
-    pub kubeconfig: Option<PathBuf>,
+    /// Which one it is.
+    pub cluster: ClusterChoice,
     /// The name of the webhook configurations that call Roster. Their caBundles are compared with the certificate, and
     /// written if Roster issues it.
     pub configuration: String,

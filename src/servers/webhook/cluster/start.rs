@@ -1,14 +1,10 @@
 //! Starts the webhook's watches and its certificate manager.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
-use anyhow::{Context, anyhow};
 use prometheus_client::registry::Registry;
 use roster_engine::model::{EndpointSlice, Node, Pod, Resource, Service, installed::CRD};
 use roster_manifests::{
@@ -24,7 +20,7 @@ use super::{
     policy_watch::PolicySink,
 };
 use crate::{
-    kube_api::{self, WatchEnded, WatchMetrics, reflect},
+    kube_api::{self, Cluster, WatchMetrics},
     runtime::{
         certificates::SelfSignedOptions,
         clock::Clock,
@@ -33,12 +29,6 @@ use crate::{
     },
     servers::webhook::{ActivePolicies, ClusterOptions, NamespaceLookup, NamespaceMetrics},
 };
-
-/// Longest time to connect to the API server.
-const CONNECT: Duration = Duration::from_secs(10);
-/// Longest time without a byte of an answer. API servers end a watch after less than five minutes, and kube restarts
-/// those that are silent.
-const SILENCE: Duration = Duration::from_secs(310);
 
 /// Metrics of the copy of the cluster. A clone counts into the same metrics.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +57,8 @@ pub(crate) async fn start(
     readiness: &mut Readiness,
     tasks: &mut Tasks,
 ) -> anyhow::Result<(Arc<Store>, Arc<ActivePolicies>)> {
-    let client = connect(options).await?;
+    let cluster = Cluster::connect(&options.cluster).await?;
+    let client = cluster.client();
     let copy = &metrics.watches;
 
     let configured = CallerNames { configuration: options.configuration.clone(), crd: CRD.to_owned() };
@@ -88,8 +79,8 @@ pub(crate) async fn start(
     let statuses = PolicyStatuses::new(clock.clone());
     let is_known = Arc::new(AtomicBool::new(false));
     let policies = PolicySink::new(in_force.clone(), statuses.clone(), is_known.clone());
-    watch(tasks, reflect(client.clone(), Resource::EndpointPolicy, policies, copy.clone()));
-    tasks.endless("the status of policies", statuses.write(kube_api::api(client.clone(), Resource::EndpointPolicy)));
+    cluster.watch(Resource::EndpointPolicy, policies, copy, tasks);
+    tasks.endless("the status of policies", statuses.write(kube_api::api(client, Resource::EndpointPolicy)));
     readiness.add("policies", move || {
         if is_known.load(Ordering::Relaxed) { Ok(()) } else { Err("the policies are not listed yet".to_owned()) }
     });
@@ -97,33 +88,10 @@ pub(crate) async fn start(
     readiness.add("cache", move || {
         if filled.synced() { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
     });
-    watch(tasks, reflect(client.clone(), Resource::Pod, store.sink(decode::object::<Pod>), copy.clone()));
-    watch(tasks, reflect(client.clone(), Resource::Service, store.sink(decode::object::<Service>), copy.clone()));
-    watch(tasks, reflect(client.clone(), Resource::Node, store.sink(decode::object::<Node>), copy.clone()));
-    watch(
-        tasks,
-        reflect(client.clone(), Resource::EndpointSlice, store.sink(decode::object::<EndpointSlice>), copy.clone()),
-    );
-    watch(tasks, reflect(client, Resource::Namespace, store.sink(decode::object::<NamespaceRow>), copy.clone()));
+    cluster.watch(Resource::Pod, store.sink(decode::object::<Pod>), copy, tasks);
+    cluster.watch(Resource::Service, store.sink(decode::object::<Service>), copy, tasks);
+    cluster.watch(Resource::Node, store.sink(decode::object::<Node>), copy, tasks);
+    cluster.watch(Resource::EndpointSlice, store.sink(decode::object::<EndpointSlice>), copy, tasks);
+    cluster.watch(Resource::Namespace, store.sink(decode::object::<NamespaceRow>), copy, tasks);
     Ok((store, in_force))
-}
-
-/// Runs a watch. That it ends is an error.
-fn watch(tasks: &mut Tasks, watch: impl Future<Output = Result<(), WatchEnded>> + Send + 'static) {
-    tasks.spawn(async move {
-        match watch.await {
-            Ok(()) => anyhow!("a watch ended"),
-            Err(error) => error.into(),
-        }
-    });
-}
-
-async fn connect(options: &ClusterOptions) -> anyhow::Result<kube::Client> {
-    let mut config = kube_api::config(options.context.as_deref(), options.kubeconfig.as_deref()).await?;
-    config.connect_timeout = Some(CONNECT);
-    config.read_timeout = Some(SILENCE);
-    // Otherwise the time that a connection was of no use would count.
-    config.reset_reader_on_write = true;
-    let address = config.cluster_url.to_string();
-    kube::Client::try_from(config).with_context(|| format!("the client of {address}"))
 }

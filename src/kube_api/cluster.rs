@@ -1,0 +1,75 @@
+//! A connection to a cluster for a server: it lasts, and feeds what watches the cluster.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::{Context, anyhow};
+use kube::{Client, Config};
+use roster_engine::model::Resource;
+use roster_manifests::inventory::Sink;
+
+use super::{WatchMetrics, connect::config, reflector::reflect};
+use crate::runtime::net::Tasks;
+
+/// Longest time to connect to the API server.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Longest time without a byte of an answer. API servers end a watch after less than five minutes, and kube restarts
+/// those that are silent.
+const SILENCE: Duration = Duration::from_secs(310);
+
+/// The cluster that a server is to use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterChoice {
+    /// The context of the kubeconfig; `None`: the current one.
+    pub context: Option<String>,
+    /// The kubeconfig file; `None`: `KUBECONFIG`, `~/.kube/config` or the pod's service account.
+    pub kubeconfig: Option<PathBuf>,
+}
+
+/// A cluster, and the client with which a server watches it.
+pub(crate) struct Cluster {
+    config: Config,
+    client: Client,
+}
+
+impl Cluster {
+    /// Sets up the client. Nothing is sent yet.
+    pub(crate) async fn connect(choice: &ClusterChoice) -> anyhow::Result<Self> {
+        let mut config = config(choice.context.as_deref(), choice.kubeconfig.as_deref()).await?;
+        config.connect_timeout = Some(CONNECT);
+        config.read_timeout = Some(SILENCE);
+        // Otherwise the time that a connection was of no use would count.
+        config.reset_reader_on_write = true;
+        Ok(Self { client: client_of(config.clone())?, config })
+    }
+
+    /// How it is reached.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The client.
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Another client, which repeats no request: for those that burden an API server that sheds load.
+    pub(crate) fn client_without_retries(&self) -> anyhow::Result<Client> {
+        let mut config = self.config.clone();
+        config.default_retry = false;
+        client_of(config)
+    }
+
+    /// Feeds `sink` with the objects of a resource. A watch that ends is an error.
+    pub(crate) fn watch<S>(&self, resource: Resource, sink: S, metrics: &WatchMetrics, tasks: &mut Tasks)
+    where
+        S: Sink + Send + 'static,
+    {
+        let watch = reflect(self.client(), resource, sink, metrics.clone());
+        tasks.spawn(async move { watch.await.map_or_else(anyhow::Error::from, |()| anyhow!("a watch ended")) });
+    }
+}
+
+fn client_of(config: Config) -> anyhow::Result<Client> {
+    let address = config.cluster_url.to_string();
+    Client::try_from(config).with_context(|| format!("the client of {address}"))
+}

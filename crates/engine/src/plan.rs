@@ -59,16 +59,26 @@ pub fn plan_recorded<R: Recorder>(
     options: &Options,
     recorder: &mut R,
 ) -> Plan {
+    plan_selected(&selected_pods(state), state, controllers, options, recorder)
+}
+
+/// [`plan_recorded`] for the Service of a state whose [`selected_pods`] are known.
+pub(crate) fn plan_selected<R: Recorder>(
+    pods: &[&Pod],
+    state: &State<'_>,
+    controllers: &[Controller],
+    options: &Options,
+    recorder: &mut R,
+) -> Plan {
     let context = SyncContext {
         profile: options.compat.profile(),
         minor: options.compat,
         per_slice: options.per_slice(),
         per_subset: options.per_subset(),
         // For a Service that it has not seen before, a controller takes the creation as the change.
-        trigger: state.service.and_then(|s| s.meta.creation_timestamp),
+        trigger: options.trigger.or_else(|| state.service.and_then(|s| s.meta.creation_timestamp)),
     };
-    let pods = selected_pods(state);
-    let input = SyncInput { state, pods: &pods, context: &context };
+    let input = SyncInput { state, pods, context: &context };
     let mut report = SyncReport::default();
     let mut plan = Plan::default();
     let has = |c, recorder: &R| controllers.contains(&c) && !recorder.interrupt().is_requested();

@@ -38,11 +38,15 @@ pub struct Options {
     /// `--mirroring-max-endpoints-per-subset`, 1 to 1000. Default: as `maxEndpointsPerSlice` where that
     /// is given, else 1000, as kube-controller-manager has it.
     pub max_endpoints_per_subset: Option<Limit>,
+    /// The time of the change that leads to the sync, for the annotation `last-change-trigger-time`. Default: the creation of
+    /// the Service. A request does not set it.
+    #[serde(skip)]
+    pub trigger: Option<Time>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { compat: Minor::NEWEST, max_endpoints_per_slice: None, max_endpoints_per_subset: None }
+        Self { compat: Minor::NEWEST, max_endpoints_per_slice: None, max_endpoints_per_subset: None, trigger: None }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::{
-    model::{Endpoint, EndpointSlice, HashSeed, ObjectRef, Text, by_name},
-    plan::plan_recorded,
+    model::{Endpoint, EndpointSlice, HashSeed, ObjectRef, Pod, Text, by_name},
+    plan::{plan_selected, selected_pods},
     record::Recorder,
     state::{Controller, Options, Plan, State},
 };
@@ -62,7 +62,19 @@ pub fn plan_known(
     unknown: UnknownKinds,
     recorder: &mut impl Recorder,
 ) -> Plan {
-    let mut plan = plan_recorded(state, &unknown.plannable(state, controllers), options, recorder);
+    plan_known_of(&selected_pods(state), state, controllers, options, unknown, recorder)
+}
+
+/// [`plan_known`] for the Service of a state whose [`selected_pods`] are known.
+pub(crate) fn plan_known_of(
+    pods: &[&Pod],
+    state: &State<'_>,
+    controllers: &[Controller],
+    options: &Options,
+    unknown: UnknownKinds,
+    recorder: &mut impl Recorder,
+) -> Plan {
+    let mut plan = plan_selected(pods, state, &unknown.plannable(state, controllers), options, recorder);
     if unknown.nodes {
         keep_stored_places(state, &mut plan);
     }

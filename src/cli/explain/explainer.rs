@@ -47,8 +47,8 @@ impl Explainer<'_> {
             let groups = selected.is_empty().then(all);
             let targets = Some(self.index.targets(entry, &self.names));
             let unknown = self.index.unknown_of(entry);
-            let mut all =
-                explain_only(&state, &self.options, Focus { pods: groups, targets, unknown, ..Focus::default() });
+            let focus = Focus { selected: Some(&selected), pods: groups, targets, unknown, ..Focus::default() };
+            let mut all = explain_only(&state, &self.options, focus);
             self.findings.add_to(entry, &mut all);
             return all;
         };
@@ -60,7 +60,7 @@ impl Explainer<'_> {
                 one.reasons.retain(|f| self.by_name || f.code != Reason::SelectorMatchesNothing);
                 one
             }
-            at => explain_only(&state, &self.options, Focus { pod: at, ..Focus::default() }),
+            at => explain_only(&state, &self.options, Focus { selected: Some(&selected), pod: at, ..Focus::default() }),
         }
     }
 

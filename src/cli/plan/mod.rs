@@ -123,6 +123,7 @@ impl PlanArgs {
                 compat: self.release.choose(&objects),
                 max_endpoints_per_slice: self.max_endpoints_per_slice,
                 max_endpoints_per_subset: self.max_endpoints_per_subset,
+                trigger: None,
             },
             format,
             progress: ProgressLine::start("planning"),

@@ -170,11 +170,13 @@ impl PlanInput<'_> {
             None => self.state.pods.iter().copied().collect(),
         };
         let targets = KnownTargets::of_state(&names, self.state.nodes);
-        let focus = Focus { targets: Some(targets), interrupt: self.interrupt, ..Focus::default() };
+        let selected = plan::selected_pods(&self.state);
+        let interrupt = self.interrupt;
+        let focus = Focus { selected: Some(&selected), targets: Some(targets), interrupt, ..Focus::default() };
         let Some(all) = self.all else { return explain_only(&self.state, &self.options, focus) };
         let knows_nodes = !all.nodes_of_input().is_empty();
         let focus = Focus { targets: Some(KnownTargets { knows_nodes, ..targets }), ..focus };
-        if plan::selected_pods(&self.state).is_empty() {
+        if selected.is_empty() {
             // Each of them may be a near miss.
             let pods: Vec<&Pod> = all.pods.iter().collect();
             return explain_only(&State { pods: &pods, ..self.state }, &self.options, focus);

@@ -222,6 +222,7 @@ impl Params {
             compat: self.compat.unwrap_or(options.compat),
             max_endpoints_per_slice: self.max_endpoints_per_slice.or(options.max_endpoints_per_slice),
             max_endpoints_per_subset: self.max_endpoints_per_subset.or(options.max_endpoints_per_subset),
+            ..options
         }
     }
 }

@@ -27,13 +27,15 @@ pub use focus::Focus;
 pub use pod_relation::PodRelation;
 pub use selector_misses::LabelGroups;
 
+use std::borrow::Cow;
+
 use crate::{
-    model::Interrupt,
+    model::{Interrupt, Pod},
     plan,
     record::{Record, Recorder},
     stale::{self, KnownTargets, PodNames, StaleReport},
     state::{Controller, Options, Plan, State},
-    unknown_kinds::plan_known,
+    unknown_kinds::plan_known_of,
 };
 
 /// Explains what all three controllers make of one Service.
@@ -71,22 +73,29 @@ pub fn explain(state: &State<'_>, options: &Options) -> Explanation {
 /// The part of [`explain`] that `focus` names.
 pub fn explain_only(state: &State<'_>, options: &Options, focus: Focus<'_>) -> Explanation {
     let mut records = RecordList { only: focus.pod, interrupt: focus.interrupt, list: Vec::new(), seen: 0, text: 0 };
-    let plan = plan_known(state, &Controller::ALL, options, focus.unknown, &mut records);
-    arrange(state, options, focus, records.list, plan)
+    let pods = focus.selected.map_or_else(|| Cow::Owned(plan::selected_pods(state)), Cow::Borrowed);
+    let plan = plan_known_of(&pods, state, &Controller::ALL, options, focus.unknown, &mut records);
+    arrange(state, &pods, options, focus, records.list, plan)
 }
 
-/// Arranges what the engine recorded.
-fn arrange(state: &State<'_>, options: &Options, focus: Focus<'_>, records: Vec<Record>, plan: Plan) -> Explanation {
-    let pods = plan::selected_pods(state);
+/// Arranges what the engine recorded about the selected pods.
+fn arrange(
+    state: &State<'_>,
+    pods: &[&Pod],
+    options: &Options,
+    focus: Focus<'_>,
+    records: Vec<Record>,
+    plan: Plan,
+) -> Explanation {
     let known = if focus.pod.is_some() { pods.len().min(1) } else { pods.len() };
-    let table = verdicts::table(state.service, &pods, known, records);
+    let table = verdicts::table(state.service, pods, known, records);
     let key = service_causes::key(state);
-    let mut reasons = service_causes::of_service(state, options, &pods, focus);
+    let mut reasons = service_causes::of_service(state, options, pods, focus);
     let mut stale = StaleReport::default();
     if focus.pod.is_none() {
         // The records of one pod say nothing about the others.
         reasons.extend(service_causes::unserved_ports(state, &table));
-        reasons.extend(service_causes::missing_targets(state, &pods, &table));
+        reasons.extend(service_causes::missing_targets(state, pods, &table));
         stale = focus.targets.map(|targets| stale::find(state, &plan, &targets)).unwrap_or_default();
     }
     reasons.extend(stale.findings.into_iter().map(|f| Cause::of_stored(f, key.as_ref())));

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{plan, pod, short, slice, state};
+use crate::{model::names, plan::PlanRequest};
 
 /// A slice with one thing about it changed.
 fn with(mut slice: Value, pointer: &str, value: Value) -> Value {
@@ -209,6 +210,18 @@ fn services_that_are_left_alone_or_not_created_for() {
     let mut dying = state([1, 2], &[]);
     dying["service"]["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     assert_eq!(short(&plan(&dying)), "", "nothing is created for a Service that is being deleted");
+}
+
+#[test]
+fn the_trigger_time_is_that_of_the_change() {
+    let mut state = state([1], &[]);
+    state["service"]["metadata"]["creationTimestamp"] = json!("2026-01-02T03:04:05Z");
+    let mut request: PlanRequest = serde_json::from_value(state).unwrap();
+    for (trigger, want) in [(None, "2026-01-02T03:04:05Z"), (Some("2026-02-03T04:05:06Z"), "2026-02-03T04:05:06Z")] {
+        request.options.trigger = trigger.map(|time| serde_json::from_value(json!(time)).unwrap());
+        let written = &request.plan().endpoint_slices.create[0];
+        assert_eq!(written.meta.annotations.get(names::TRIGGER_TIME).map(|time| time.as_str()), Some(want));
+    }
 }
 
 #[test]

@@ -40,6 +40,7 @@ impl RequestOptions {
             compat: self.compat,
             max_endpoints_per_slice: self.max_endpoints_per_slice,
             max_endpoints_per_subset: self.max_endpoints_per_subset,
+            trigger: None,
         }
     }
 

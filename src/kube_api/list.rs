@@ -4,7 +4,7 @@ use std::{fmt::Write, time::Duration};
 
 use kube::Client;
 use roster_engine::{
-    model::{Resource, ResourceReader, defaults::Defaults},
+    model::{Resource, defaults::Defaults},
     profile::Minor,
 };
 use roster_manifests::{
@@ -17,6 +17,10 @@ use super::connect::{LiveError, Target, connect};
 
 /// Objects in a page: as `kubectl` asks for. A page of pods is then a few megabytes.
 const PAGE: usize = 500;
+
+/// What is read, in this order.
+const READ: [Resource; 5] =
+    [Resource::Service, Resource::Pod, Resource::Node, Resource::Endpoints, Resource::EndpointSlice];
 
 /// What a page says beside its objects.
 #[derive(Deserialize)]
@@ -64,7 +68,7 @@ pub fn read(
 
 /// Reads the lists of all resources.
 async fn all(client: &Client, target: &Target, into: &mut Inventory, progress: &impl Fn(u64)) -> Result<(), LiveError> {
-    for resource in Resource::read_by(ResourceReader::Cli) {
+    for resource in READ {
         whole(client, target, resource, into, progress).await?;
     }
     Ok(())

@@ -1,17 +1,30 @@
 //! The permissions of the node proxy in a cluster, from which its role is derived.
 
-use roster_engine::model::{ResourceReader, permission::Permission};
+use roster_engine::model::{Resource, permission::Permission};
 
 use crate::servers::edge::cache::scheme::EdgeScheme;
+
+/// What the node proxy watches, whatever the scheme.
+const WATCHED: [Resource; 5] =
+    [Resource::Service, Resource::Node, Resource::Endpoints, Resource::EndpointSlice, Resource::Namespace];
+
+/// What the node proxy watches.
+pub(super) fn watched(scheme: EdgeScheme) -> impl Iterator<Item = Resource> {
+    WATCHED.into_iter().chain(of_scheme(scheme).iter().copied())
+}
+
+/// What the node proxy watches for one scheme only.
+fn of_scheme(scheme: EdgeScheme) -> &'static [Resource] {
+    match scheme {
+        EdgeScheme::OpenYurt => &[Resource::NodePool],
+        EdgeScheme::KubeProxy | EdgeScheme::SuperEdge => &[],
+    }
+}
 
 /// The permissions of the node proxy itself: it lists and watches what it caches. Everything else happens with the
 /// credentials of its clients.
 pub fn permissions(scheme: EdgeScheme) -> Vec<Permission> {
-    let mut all = Permission::reads(ResourceReader::Edge);
-    if scheme == EdgeScheme::OpenYurt {
-        all.extend(Permission::reads(ResourceReader::EdgeOfOpenYurt));
-    }
-    all
+    [&WATCHED[..], of_scheme(scheme)].into_iter().flat_map(Permission::watches).collect()
 }
 
 /// What the proxy needs besides where clients may have certificates: it asks the API server what they may do.

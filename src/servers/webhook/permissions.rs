@@ -1,16 +1,26 @@
 //! The permissions of the webhook in a cluster, from which the manifests derive RBAC.
 
 use roster_engine::model::{
-    Resource, ResourceReader,
+    Resource,
     installed::{CRD, LEASE, NAME, SECRET},
     permission::Permission,
 };
 
-/// The permissions of the webhook: it reads the resources that the table assigns to it, and writes the status of
+/// What the webhook watches.
+const WATCHED: [Resource; 6] = [
+    Resource::Service,
+    Resource::Pod,
+    Resource::Node,
+    Resource::EndpointSlice,
+    Resource::Namespace,
+    Resource::EndpointPolicy,
+];
+
+/// The permissions of the webhook: it watches some resources, and writes the status of
 /// policies, the `caBundle`s that call it, its Secret and its Lease. RBAC cannot limit a patch to fields, nor a creation
 /// to a name: a `ValidatingAdmissionPolicy` of the manifests does.
 pub fn permissions() -> Vec<Permission> {
-    let mut all = Permission::reads(ResourceReader::Webhook);
+    let mut all = Permission::watches(&WATCHED);
     let configurations = [Resource::MutatingWebhookConfiguration, Resource::ValidatingWebhookConfiguration];
     all.extend([
         // A namespace that the watch has not delivered yet.

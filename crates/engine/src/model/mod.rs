@@ -51,7 +51,7 @@ pub use node_pool::NodePool;
 pub use pod::{ContainerPort, NotReadyDetail, Pod, PodPhase, PodReadiness};
 pub use pod::{RawContainerPort, RawSchedulingGate};
 pub use quantity::{nano_value, wide_nano_value};
-pub use resource::{Resource, ResourceReader, ResourceScope};
+pub use resource::{Resource, ResourceScope};
 pub use service::protocol_or_tcp;
 pub use service::{Service, ServicePort, ServiceType, TargetPort};
 pub(crate) use slice::by_name;

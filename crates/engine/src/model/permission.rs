@@ -1,6 +1,6 @@
 //! A permission that a server needs in a cluster, from which the manifests derive RBAC.
 
-use super::resource::{Resource, ResourceReader};
+use super::resource::Resource;
 
 /// Access to some resources, as one rule of a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,9 +18,9 @@ pub struct Permission {
 }
 
 impl Permission {
-    /// List and watch of everything that `reader` reads: a permission for each group.
-    pub fn reads(reader: ResourceReader) -> Vec<Self> {
-        let mut resources: Vec<Resource> = Resource::read_by(reader).collect();
+    /// List and watch of all objects of these resources: a permission for each group.
+    pub fn watches(resources: &[Resource]) -> Vec<Self> {
+        let mut resources = resources.to_vec();
         resources.sort_by_key(|r| r.group());
         resources.chunk_by(|a, b| a.group() == b.group()).map(|group| Self::of(group, &["list", "watch"])).collect()
     }

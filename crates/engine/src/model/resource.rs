@@ -13,19 +13,6 @@ pub enum ResourceScope {
     Cluster,
 }
 
-/// A part of Roster that reads all objects of a resource from an API server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResourceReader {
-    /// The command line lists it.
-    Cli,
-    /// The webhook watches it.
-    Webhook,
-    /// The node proxy watches it.
-    Edge,
-    /// The node proxy watches it where it does as OpenYurt's yurthub.
-    EdgeOfOpenYurt,
-}
-
 /// A row of the table.
 #[derive(Debug)]
 struct ResourceRow {
@@ -35,12 +22,11 @@ struct ResourceRow {
     api_version: &'static str,
     plural: &'static str,
     scope: ResourceScope,
-    readers: &'static [ResourceReader],
 }
 
 /// Makes the enum from the table. The names of the variants are the kinds.
 macro_rules! resources {
-    ($($kind:ident $group:literal $version:literal $plural:literal $scope:ident [$($reader:ident)*];)*) => {
+    ($($kind:ident $group:literal $version:literal $plural:literal $scope:ident;)*) => {
         /// A resource, named as the `kind` of its objects.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[expect(missing_docs, reason = "the variants are Kubernetes' kinds")]
@@ -59,7 +45,6 @@ macro_rules! resources {
                         api_version: if $group.is_empty() { $version } else { concat!($group, "/", $version) },
                         plural: $plural,
                         scope: ResourceScope::$scope,
-                        readers: &[$(ResourceReader::$reader),*],
                     } },)*
                 }
             }
@@ -67,29 +52,28 @@ macro_rules! resources {
     };
 }
 
-// The command line lists, and the webhook watches, in this order.
 resources! {
-    Service                        ""                             "v1" "services"                        Namespaced [Cli Webhook Edge];
-    Pod                            ""                             "v1" "pods"                            Namespaced [Cli Webhook];
-    Node                           ""                             "v1" "nodes"                           Cluster    [Cli Webhook Edge];
-    Endpoints                      ""                             "v1" "endpoints"                       Namespaced [Cli Edge];
-    EndpointSlice                  "discovery.k8s.io"             "v1" "endpointslices"                  Namespaced [Cli Webhook Edge];
-    Deployment                     "apps"                         "v1" "deployments"                     Namespaced [];
-    ReplicaSet                     "apps"                         "v1" "replicasets"                     Namespaced [];
-    ReplicationController          ""                             "v1" "replicationcontrollers"          Namespaced [];
-    StatefulSet                    "apps"                         "v1" "statefulsets"                    Namespaced [];
-    DaemonSet                      "apps"                         "v1" "daemonsets"                      Namespaced [];
-    Job                            "batch"                        "v1" "jobs"                            Namespaced [];
-    CronJob                        "batch"                        "v1" "cronjobs"                        Namespaced [];
-    HorizontalPodAutoscaler        "autoscaling"                  "v2" "horizontalpodautoscalers"        Namespaced [];
-    Namespace                      ""                             "v1" "namespaces"                      Cluster    [Webhook Edge];
-    EndpointPolicy                 "roster.dev"                   "v1" "endpointpolicies"                Cluster    [Webhook];
-    MutatingWebhookConfiguration   "admissionregistration.k8s.io" "v1" "mutatingwebhookconfigurations"   Cluster    [];
-    ValidatingWebhookConfiguration "admissionregistration.k8s.io" "v1" "validatingwebhookconfigurations" Cluster    [];
-    CustomResourceDefinition       "apiextensions.k8s.io"         "v1" "customresourcedefinitions"       Cluster    [];
-    Secret                         ""                             "v1" "secrets"                         Namespaced [];
-    NodePool                       "apps.openyurt.io"             "v1beta1" "nodepools"                  Cluster    [EdgeOfOpenYurt];
-    Lease                          "coordination.k8s.io"          "v1" "leases"                          Namespaced [];
+    Service                        ""                             "v1" "services"                        Namespaced;
+    Pod                            ""                             "v1" "pods"                            Namespaced;
+    Node                           ""                             "v1" "nodes"                           Cluster;
+    Endpoints                      ""                             "v1" "endpoints"                       Namespaced;
+    EndpointSlice                  "discovery.k8s.io"             "v1" "endpointslices"                  Namespaced;
+    Deployment                     "apps"                         "v1" "deployments"                     Namespaced;
+    ReplicaSet                     "apps"                         "v1" "replicasets"                     Namespaced;
+    ReplicationController          ""                             "v1" "replicationcontrollers"          Namespaced;
+    StatefulSet                    "apps"                         "v1" "statefulsets"                    Namespaced;
+    DaemonSet                      "apps"                         "v1" "daemonsets"                      Namespaced;
+    Job                            "batch"                        "v1" "jobs"                            Namespaced;
+    CronJob                        "batch"                        "v1" "cronjobs"                        Namespaced;
+    HorizontalPodAutoscaler        "autoscaling"                  "v2" "horizontalpodautoscalers"        Namespaced;
+    Namespace                      ""                             "v1" "namespaces"                      Cluster;
+    EndpointPolicy                 "roster.dev"                   "v1" "endpointpolicies"                Cluster;
+    MutatingWebhookConfiguration   "admissionregistration.k8s.io" "v1" "mutatingwebhookconfigurations"   Cluster;
+    ValidatingWebhookConfiguration "admissionregistration.k8s.io" "v1" "validatingwebhookconfigurations" Cluster;
+    CustomResourceDefinition       "apiextensions.k8s.io"         "v1" "customresourcedefinitions"       Cluster;
+    Secret                         ""                             "v1" "secrets"                         Namespaced;
+    NodePool                       "apps.openyurt.io"             "v1beta1" "nodepools"                  Cluster;
+    Lease                          "coordination.k8s.io"          "v1" "leases"                          Namespaced;
 }
 
 impl Resource {
@@ -97,11 +81,6 @@ impl Resource {
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
         let is = |r: &&Self| r.kind() == kind && (api_version.is_empty() || r.api_version() == api_version);
         Self::ALL.iter().find(is).copied()
-    }
-
-    /// The resources that `reader` reads.
-    pub fn read_by(reader: ResourceReader) -> impl Iterator<Item = Self> {
-        Self::ALL.iter().copied().filter(move |r| r.row().readers.contains(&reader))
     }
 
     /// The `kind` of its objects.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use roster_engine::{
-    model::{Labels, Node, ObjectMeta, Pod, Resource, ResourceReader, Service, Text},
+    model::{Labels, Node, ObjectMeta, Pod, Resource, Service, Text},
     view::KeyOrder,
 };
 
@@ -22,6 +22,7 @@ use super::{
 use crate::servers::edge::{
     cached_resources::WITH_ENDPOINTS,
     disk::state_record::StateRecord,
+    permissions,
     upstream::upstream_event::{HeldChange, HeldPart, UpstreamEvent, UpstreamObject},
 };
 
@@ -110,8 +111,7 @@ impl NodeState {
 
     /// The resources of the API server that a scheme needs.
     pub(crate) fn watched(scheme: EdgeScheme) -> impl Iterator<Item = Resource> {
-        let of_scheme = (scheme == EdgeScheme::OpenYurt).then_some(ResourceReader::EdgeOfOpenYurt);
-        Resource::read_by(ResourceReader::Edge).chain(of_scheme.into_iter().flat_map(Resource::read_by))
+        permissions::watched(scheme)
     }
 
     /// The resources that were not listed yet. Until there are none, clients see nothing: Services without their endpoints,

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{plan, pod, short, slice, state};
-use crate::{model::names, plan::PlanRequest};
+use crate::{
+    model::{Text, names},
+    plan::PlanRequest,
+};
 
 /// A slice with one thing about it changed.
 fn with(mut slice: Value, pointer: &str, value: Value) -> Value {
@@ -220,7 +223,7 @@ fn the_trigger_time_is_that_of_the_change() {
     for (trigger, want) in [(None, "2026-01-02T03:04:05Z"), (Some("2026-02-03T04:05:06Z"), "2026-02-03T04:05:06Z")] {
         request.options.trigger = trigger.map(|time| serde_json::from_value(json!(time)).unwrap());
         let written = &request.plan().endpoint_slices.create[0];
-        assert_eq!(written.meta.annotations.get(names::TRIGGER_TIME).map(|time| time.as_str()), Some(want));
+        assert_eq!(written.meta.annotations.get(names::TRIGGER_TIME).map(Text::as_str), Some(want));
     }
 }
 

@@ -199,8 +199,6 @@ fn largest(is_wanted: impl Fn(&str) -> bool) -> Result<()> {
 /// The most bytes of a body, and the seconds that it may take.
 fn limits(way: &str) -> Option<(usize, f64)> {
     match way.split_once(' ').unwrap_or((way, "")) {
-        // No more of YAML is read there: it is held as a whole.
-        ("post/yaml", "/v1/cluster") => Some((64 << 20, 4.0)),
         ("post/yaml", _) => Some((8 << 20, 1.0)),
         // A sixteenth of what is allowed, for as much of the time: the input is in memory many times while it is made.
         (_, "/v1/cluster") => Some(((1 << 30) / 16, 4.0 / 16.0)),

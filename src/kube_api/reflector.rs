@@ -82,7 +82,11 @@ async fn follow(
                 unreadable += usize::from(!is_read(name, &object, sink.list(&object.text)));
             }
             Ok(Some(watcher::Event::InitDone)) if unreadable > 0 => {
-                tracing::warn!(resource = name, unreadable, "the list is not used: some of its objects cannot be read");
+                tracing::warn!(
+                    resource = name,
+                    unreadable,
+                    "some objects of the list cannot be read: it removes none, and is asked for again"
+                );
                 if failures.error(Instant::now()) {
                     metrics.stale(name, true);
                     sink.lost(Loss::Stale);
@@ -103,7 +107,9 @@ async fn follow(
                 is_read(name, &object, sink.apply(&object.text));
             }
             Ok(Some(watcher::Event::Delete(object))) => {
-                is_read(name, &object, sink.delete(&object.text));
+                let (namespace, name) = (&object.meta().namespace, &object.meta().name);
+                // By its name: its last state may be one that cannot be read.
+                sink.delete(namespace.as_deref().unwrap_or_default(), name.as_deref().unwrap_or_default());
             }
             Err(error) => {
                 if let Some(loss) = loss(&error, resource) {
@@ -131,7 +137,7 @@ trait ObjectSink: Send {
     fn list(&mut self, object: &str) -> serde_json::Result<()>;
     fn end_list(&mut self);
     fn apply(&mut self, object: &str) -> serde_json::Result<()>;
-    fn delete(&mut self, object: &str) -> serde_json::Result<()>;
+    fn delete(&mut self, namespace: &str, name: &str);
     fn settle(&mut self);
     fn lost(&mut self, loss: Loss);
 }
@@ -153,8 +159,8 @@ impl<S: Sink + Send> ObjectSink for S {
         self.row(object).map(|row| Sink::apply(self, row))
     }
 
-    fn delete(&mut self, object: &str) -> serde_json::Result<()> {
-        self.row(object).map(|row| Sink::delete(self, row))
+    fn delete(&mut self, namespace: &str, name: &str) {
+        Sink::delete(self, namespace, name);
     }
 
     fn settle(&mut self) {
@@ -214,7 +220,7 @@ mod tests {
         }
 
         fn apply(&mut self, _: u8) {}
-        fn delete(&mut self, _: u8) {}
+        fn delete(&mut self, _: &str, _: &str) {}
 
         fn begin_list(&mut self) {
             self.1.clear();

@@ -53,10 +53,9 @@ impl WatchedNode {
             return Ok(());
         };
         let row = sink.row(object)?;
-        if is_deleted {
-            sink.delete(row);
-        } else {
-            sink.apply(row);
+        match row {
+            Some(object) if is_deleted => sink.delete(&object.name.namespace, &object.name.name),
+            row => sink.apply(row),
         }
         Ok(())
     }

@@ -96,7 +96,8 @@ pub(crate) fn gunzip(
     let longest = limit.saturating_add(STEP).min(body.len().saturating_mul(MAX_RATIO));
     let mut out = Vec::with_capacity(longest.saturating_add(STEP));
     loop {
-        charge(out.len() + STEP)?;
+        // A short body charges no more than it can have.
+        charge((out.len() + STEP).min(longest))?;
         let read = decoder.by_ref().take(STEP as u64).read_to_end(&mut out);
         let read = read.map_err(|e| ApiError::new(ProblemKind::MalformedBody, format!("the body is not gzip: {e}")))?;
         if out.len() > limit {

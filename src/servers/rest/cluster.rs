@@ -260,9 +260,16 @@ impl ClusterJob {
         let failed = Arc::new(Mutex::new(None));
         let (encoding, current) = (self.encoding, Bytes::new());
         let mut body = BodyReader { from, current, ended: false, encoding, failed: failed.clone(), bytes: 0 };
+        let limits = &self.app.limits;
+        let yaml = limits.body_in(Format::Yaml);
+        let (max_bytes, max_object_bytes) = match self.format {
+            decode::InputFormat::Yaml => (limits.cluster_body.min(yaml as u64), yaml),
+            _ => (limits.cluster_body, Source::body().max_object_bytes),
+        };
         let source = Source {
             format: self.format,
-            max_bytes: Some(self.app.limits.cluster_body),
+            max_bytes: Some(max_bytes),
+            max_object_bytes,
             max_memory: self.app.limits.cluster_objects,
             account: Some(&self.account),
             interrupt: Interrupt::when(&self.interrupt),

@@ -11,7 +11,7 @@ use super::{
 pub(super) fn first_documents<'t>(text: &'t str, source: &Source<'_>) -> (&'t str, Option<DecodeError>) {
     let bytes = text.as_bytes();
     let is_marker = |at: &usize| {
-        let is_at_line = *at == 0 || bytes[*at - 1] == b'\n';
+        let is_at_line = *at == 0 || [b'\n', b'\r'].contains(&bytes[*at - 1]);
         is_at_line && bytes.get(*at + 3).is_none_or(u8::is_ascii_whitespace)
     };
     let mut markers = memchr::memmem::find_iter(bytes, "---").filter(is_marker);
@@ -34,6 +34,7 @@ mod tests {
             // The first line may stand in front of the first document, and the last one of none.
             ("---\na: 1\n---\nb: 1\n---\n", None),
             ("---\na: 1\n---\nb: 1\n---\n---\n", Some((22, 6))),
+            ("a\r---\rb\r---\rc\r---\r---\r", Some((18, 1))),
             ("---\na: 1\n--- # b\nb: ---\n---- c\n--- {}\n---", Some((38, 7))),
         ] {
             let (first, error) = first_documents(text, &source);

@@ -35,10 +35,22 @@ impl<R: Row, L: Lookup<R>> Slot<R, L> {
         self.table.replace(table)
     }
 
-    /// The list of all objects is complete: removes the rows that it does not have, and returns them.
-    pub fn end_list(&mut self) -> Vec<R> {
+    /// A list has this row. Returns it if there is none of its name, or no table yet.
+    pub fn list(&mut self, row: R) -> Option<R> {
+        match &mut self.table {
+            Some(table) => table.list(row),
+            None => Some(row),
+        }
+    }
+
+    /// The list of all objects is complete, with these `new` ones: removes the rows that it does not have, and returns them.
+    pub fn end_list(&mut self, new: Vec<R>) -> Vec<R> {
         self.unknown = None;
-        self.table.as_mut().map_or_else(Vec::new, Table::end_list)
+        if let Some(table) = &mut self.table {
+            return table.end_list(new);
+        }
+        self.table = Some(Table::new(new, |_| {}));
+        Vec::new()
     }
 
     /// From now on the table must not be asked, for this reason.

@@ -23,7 +23,7 @@ pub trait Sink {
     fn apply(&mut self, row: Self::Row);
 
     /// The object was deleted.
-    fn delete(&mut self, row: Self::Row);
+    fn delete(&mut self, namespace: &str, name: &str);
 
     /// No other event has arrived yet: what was applied and deleted must be in force now.
     fn settle(&mut self) {}

@@ -104,7 +104,7 @@ impl Store {
 
     /// What the watch of a resource feeds. `read` reads an object from its JSON text.
     pub fn sink<T: Stored>(self: &Arc<Self>, read: fn(&str) -> serde_json::Result<T>) -> StoreSink<T> {
-        StoreSink { store: self.clone(), read, first: Vec::new() }
+        StoreSink { store: self.clone(), read, new: Vec::new() }
     }
 
     /// Sets all objects of a resource.
@@ -119,7 +119,8 @@ impl Store {
 
     /// Removes an object.
     pub fn delete<T: Stored>(&self, object: T) {
-        self.remove::<T>(&object.row());
+        let row = object.row();
+        self.remove::<T>(row.namespace(), row.name());
     }
 
     /// From now on the objects of a resource count as old, until it is listed again.
@@ -133,13 +134,9 @@ impl Store {
         drop(before);
     }
 
-    fn remove<T: Stored>(&self, row: &T::Row) {
-        let before = T::slot(&mut self.write()).table_mut().and_then(|table| table.remove(row.namespace(), row.name()));
+    fn remove<T: Stored>(&self, namespace: &str, name: &str) {
+        let before = T::slot(&mut self.write()).table_mut().and_then(|table| table.remove(namespace, name));
         drop(before);
-    }
-
-    fn is_listed<T: Stored>(&self) -> bool {
-        T::slot(&mut self.write()).last_known().is_some()
     }
 
     fn replace<T: Stored>(&self, rows: Vec<T::Row>) {
@@ -171,9 +168,9 @@ impl IndexReader for Store {
 pub struct StoreSink<T: Stored> {
     store: Arc<Store>,
     read: fn(&str) -> serde_json::Result<T>,
-    /// The first list so far. It is sorted once: each row may belong before many others. Later lists change the table in place,
+    /// What is new in the list that is being read: at first, all of it. It is sorted once. The others change the table in place,
     /// because two tables at once would double the memory.
-    first: Vec<T::Row>,
+    new: Vec<T::Row>,
 }
 
 impl<T: Stored> Sink for StoreSink<T> {
@@ -187,35 +184,30 @@ impl<T: Stored> Sink for StoreSink<T> {
         self.store.insert::<T>(row);
     }
 
-    fn delete(&mut self, row: T::Row) {
-        self.store.remove::<T>(&row);
+    fn delete(&mut self, namespace: &str, name: &str) {
+        self.store.remove::<T>(namespace, name);
     }
 
     fn begin_list(&mut self) {
-        self.first.clear();
+        self.new.clear();
         if let Some(table) = T::slot(&mut self.store.write()).table_mut() {
             table.begin_list();
         }
     }
 
-    fn list(&mut self, mut row: T::Row) {
-        if self.store.is_listed::<T>() {
-            self.store.insert::<T>(row);
-            return;
-        }
-        if let Some(before) = self.first.last() {
+    fn list(&mut self, row: T::Row) {
+        let Some(mut row) = T::slot(&mut self.store.write()).list(row) else { return };
+        if let Some(before) = self.new.last() {
             row.share(before);
         }
-        self.first.push(row);
+        self.new.push(row);
     }
 
     fn end_list(&mut self) {
-        if self.store.is_listed::<T>() {
-            let gone = T::slot(&mut self.store.write()).end_list();
-            drop(gone);
-            return;
-        }
-        self.store.replace::<T>(std::mem::take(&mut self.first));
+        let new = std::mem::take(&mut self.new);
+        let gone = T::slot(&mut self.store.write()).end_list(new);
+        // Without the lock.
+        drop(gone);
     }
 
     fn lost(&mut self, _: Loss) {

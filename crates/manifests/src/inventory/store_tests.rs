@@ -120,7 +120,7 @@ fn a_later_list_changes_the_copy_in_place() {
     for (name, ip) in [("b", "10.0.0.2"), ("c", "10.0.0.3")] {
         sink.list(sink.row(&text(name, ip)).unwrap());
     }
-    assert_eq!(known(&store), [Ok(true), Ok(true), Ok(true)], "what is not listed yet is there until the end");
+    assert_eq!(known(&store), [Ok(true), Ok(true), Ok(false)], "until the end of the list");
     sink.end_list();
     assert_eq!(known(&store), [Ok(false), Ok(true), Ok(true)]);
     sink.lost(Loss::Stale);

@@ -150,20 +150,36 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
         Some(row)
     }
 
-    /// A list of all objects begins: from now on, each row that is added is one of it. A list that was not complete does not
-    /// count.
+    /// A list of all objects begins. A list that was not complete does not count.
     pub fn begin_list(&mut self) {
         self.listed = Some(vec![false; self.rows.len()]);
     }
 
-    /// The list is complete: removes the rows that it does not have, and returns them.
-    pub fn end_list(&mut self) -> Vec<R> {
-        let Some(listed) = self.listed.take() else { return Vec::new() };
+    /// The list has this row, in place of one of its name. If there is none, returns it: to insert many in front of many others
+    /// would move each of these many times.
+    pub fn list(&mut self, row: R) -> Option<R> {
+        if self.rows.binary_search_by(|r| key(r).cmp(&key(&row))).is_err() {
+            return Some(row);
+        }
+        self.insert(row);
+        None
+    }
+
+    /// The list is complete: removes the rows that it does not have, adds the `new` ones, and returns those that are gone.
+    pub fn end_list(&mut self, new: Vec<R>) -> Vec<R> {
+        let listed = self.listed.take().unwrap_or_else(|| vec![false; self.rows.len()]);
         let mut listed = listed.into_iter();
-        let gone: Vec<R> = self.rows.extract_if(.., |_| listed.next() == Some(false)).collect();
+        let mut gone: Vec<R> = self.rows.extract_if(.., |_| listed.next() == Some(false)).collect();
         for row in &gone {
             self.lookup.remove(row);
         }
+        let Table { rows: new, .. } = Table::<R, ()>::new(new, |_| {});
+        for row in &new {
+            self.lookup.add(row);
+        }
+        self.rows.extend(new);
+        self.rows.sort_by(|a, b| key(a).cmp(&key(b)));
+        gone.shrink_to_fit();
         gone
     }
 
@@ -261,15 +277,17 @@ mod tests {
     #[test]
     fn a_list_removes_what_it_does_not_have() {
         let mut table: Table<_, Sum> = Table::new(vec![("a", "b", 1), ("a", "d", 2), ("b", "x", 4)], |_| {});
-        assert_eq!(table.end_list(), [], "no list began");
         table.begin_list();
-        table.insert(("a", "d", 8));
+        assert_eq!(table.list(("a", "d", 8)), None);
         // It is not complete.
         table.begin_list();
-        assert_eq!((table.insert(("a", "b", 16)), table.insert(("a", "c", 32))), (Some(("a", "b", 1)), None));
-        assert_eq!(table.remove("a", "b"), Some(("a", "b", 16)));
-        assert_eq!(table.end_list(), [("a", "d", 8), ("b", "x", 4)]);
-        assert_eq!((table.rows(), table.lookup()), ([("a", "c", 32)].as_slice(), &Sum(32)));
-        assert_eq!(table.end_list(), []);
+        assert_eq!(table.list(("a", "b", 16)), None);
+        let new = [("b", "y", 32), ("a", "a", 64), ("a", "a", 63)];
+        assert_eq!(new.map(|row| table.list(row)), new.map(Some));
+        // Events go on.
+        assert_eq!((table.insert(("a", "c", 1)), table.remove("a", "c")), (None, Some(("a", "c", 1))));
+        assert_eq!(table.end_list(new.to_vec()), [("a", "d", 8), ("b", "x", 4)]);
+        assert_eq!(table.rows(), [("a", "a", 63), ("a", "b", 16), ("b", "y", 32)]);
+        assert_eq!(table.lookup(), &Sum(111));
     }
 }

@@ -49,13 +49,14 @@ impl ArrivedEvents {
         self.events.len() >= Self::EVENTS || self.bytes >= Self::BYTES
     }
 
-    /// The object as the last of them has it.
-    fn held(&self, name: &ObjectName) -> Option<UpstreamObject> {
-        let of_object = |event: &UpstreamEvent| match event {
-            UpstreamEvent::Apply(object) if object.name == *name => Some(object.clone()),
-            _ => None,
+    /// The last of them that is about the object.
+    fn last_of(&self, name: &ObjectName) -> Option<&UpstreamEvent> {
+        let is_about = |event: &&UpstreamEvent| match event {
+            UpstreamEvent::Apply(object) => object.name == *name,
+            UpstreamEvent::Delete(_, deleted) => deleted == name,
+            UpstreamEvent::Replace(..) => false,
         };
-        self.events.iter().rev().find_map(of_object)
+        self.events.iter().rev().find(is_about)
     }
 }
 
@@ -98,7 +99,12 @@ impl Sink for UpstreamSink {
             Ok(object) => Some(self.cache.share(object)),
             Err(error) => {
                 tracing::warn!(resource = self.resource.plural(), %error, "an object cannot be read");
-                name(object).and_then(|name| self.arrived.held(&name).or_else(|| self.cache.held(self.resource, &name)))
+                let held = |name| match self.arrived.last_of(&name) {
+                    Some(UpstreamEvent::Apply(object)) => Some(object.clone()),
+                    Some(_) => None,
+                    None => self.cache.held(self.resource, &name),
+                };
+                name(object).and_then(held)
             }
         })
     }
@@ -109,10 +115,8 @@ impl Sink for UpstreamSink {
         }
     }
 
-    fn delete(&mut self, row: Self::Row) {
-        if let Some(object) = row {
-            self.take(UpstreamEvent::Delete(self.resource, object.name));
-        }
+    fn delete(&mut self, namespace: &str, name: &str) {
+        self.take(UpstreamEvent::Delete(self.resource, ObjectName::new(namespace, name)));
     }
 
     fn settle(&mut self) {
@@ -203,6 +207,7 @@ mod tests {
             ("deleted", &[(&new, false), (&new, true)], &[]),
             ("deleted, and there again", &[(&old, true), (&new, false)], &["new"]),
             ("a malformed one is deleted", &[(&new, false), (&wrong, true)], &[]),
+            ("a malformed one is not there again", &[(&old, true), (&wrong, false)], &[]),
         ];
         for (name, events, want) in table {
             let edge = TestedEdge::new(EdgeScheme::SuperEdge);
@@ -211,8 +216,12 @@ mod tests {
             list(&mut sink, &[&old]);
             let version = edge.cache.version();
             for (object, is_deleted) in *events {
+                if *is_deleted {
+                    sink.delete("shop", "web");
+                    continue;
+                }
                 let row = sink.row(&object.to_string()).unwrap();
-                if *is_deleted { sink.delete(row) } else { sink.apply(row) }
+                sink.apply(row);
             }
             assert_eq!(edge.cache.version(), version, "{name}: not before the last one");
             sink.settle();

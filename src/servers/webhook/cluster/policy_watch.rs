@@ -38,9 +38,9 @@ impl Sink for PolicySink {
         }
     }
 
-    fn delete(&mut self, object: DynamicObject) {
-        self.statuses.forget(&object.name_any());
-        self.in_force.set_one(&object.name_any(), None);
+    fn delete(&mut self, _: &str, name: &str) {
+        self.statuses.forget(name);
+        self.in_force.set_one(name, None);
     }
 
     fn begin_list(&mut self) {

@@ -3,13 +3,19 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use roster_engine::{
+    compare::{self, Deviation},
+    profile::Minor,
+    state::{Controller, Options, Plan},
+};
+use serde::Serialize;
 
 use super::{
     RestApp,
     compute::{JsonAnswer, compute},
-    input,
+    input::{self, PlanInput},
     params::{AgainstParam, ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
-    planning::comparison,
+    planning::plan_once,
     problem::{ApiError, InputError, ProblemKind},
     problem_responses,
     schema::{
@@ -17,6 +23,7 @@ use super::{
         request::{self, PlanBody},
     },
 };
+
 /// Plan one Service for two releases
 ///
 /// What Kubernetes' controllers of the release `compat` and of the release `against` would do to one Service, and the
@@ -47,4 +54,25 @@ pub(super) async fn compare(State(app): State<Arc<RestApp>>, request: Request) -
     };
     compute(&app, request, move |app, posted| input::answer(&posted, &params, |input| comparison(app, input, against)))
         .await
+}
+
+/// The same state, planned as two releases would.
+#[derive(Serialize)]
+struct Comparison {
+    plan: Plan,
+    against: Plan,
+    /// The objects that the two treat differently, as in `roster plan --against`.
+    differences: Vec<Deviation>,
+    differs: bool,
+}
+
+/// Plans as the release of the options and as `against` would.
+fn comparison(app: &RestApp, input: &PlanInput<'_>, against: Minor) -> Result<JsonAnswer, ApiError> {
+    let mut first = plan_once(app, input, &Controller::ALL, input.options)?;
+    first.problems.extend(input.service_missing());
+    let mut second = plan_once(app, input, &Controller::ALL, Options { compat: against, ..input.options })?;
+    let differences = compare::deviations(&input.state, &first, &second);
+    first.problems.splice(0..0, input.input_problems());
+    second.problems.splice(0..0, input.input_problems());
+    JsonAnswer::json(&Comparison { differs: !differences.is_empty(), differences, plan: first, against: second })
 }

@@ -10,7 +10,7 @@ use super::{
     compute::{JsonAnswer, compute},
     input,
     params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
-    planning::{comparison, plan_once},
+    planning::plan_once,
     problem::ApiError,
     problem_responses,
     schema::{
@@ -49,12 +49,9 @@ use super::{
     ),
 )]
 pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
-    let params = Params::read(request.uri(), &[&["service", "against"], PLAN_PARAMS])?;
+    let params = Params::read(request.uri(), &[&["service"], PLAN_PARAMS])?;
     compute(&app, request, move |app, posted| {
         input::answer(&posted, &params, |input| {
-            if let Some(against) = params.against {
-                return comparison(app, input, against);
-            }
             let mut plan = plan_once(app, input, &Controller::ALL, input.options)?;
             plan.problems.extend(input.service_missing());
             plan.problems.splice(0..0, input.input_problems());

@@ -123,7 +123,7 @@ async fn single_calls_answer_the_objects() {
 #[tokio::test]
 async fn two_releases_are_compared() {
     let (_, router) = app();
-    let answer = post(&router, "/v1/plan?compat=1.32&against=1.33", JSON, state().to_string()).await.json();
+    let answer = post(&router, "/v1/compare?compat=1.32&against=1.33", JSON, state().to_string()).await.json();
     assert_eq!(answer["differs"], true, "1.33 adds a label");
     let verbs = json!({ "kind": answer["differences"][0]["kind"], "against": answer["differences"][0]["against"] });
     assert_eq!(verbs, json!({ "kind": "Endpoints", "against": "create" }), "{}", answer["differences"]);

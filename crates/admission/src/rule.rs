@@ -35,7 +35,7 @@ pub enum Remedy {
 code_table! {
     /// A rule of the webhook.
     pub enum Rule {
-        /// The stable code, such as `external-ip`.
+        /// The code, such as `external-ip`.
         code: &'static str,
         /// The kinds of objects that it checks.
         kinds: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! Reasons: the stable codes of everything that Roster reports, in one table.
+//! Reasons: the codes of everything that Roster reports, in one table.
 //!
 //! `docs/reasons.md` is generated from it; a test keeps both equal.
 
@@ -39,7 +39,7 @@ impl fmt::Display for Severity {
 code_table! {
     /// A stable reason code.
     pub enum Reason {
-        /// The stable code, such as `no-pod-ip`.
+        /// The code, such as `no-pod-ip`.
         code: &'static str,
         /// How much it matters.
         severity: Severity,
@@ -220,7 +220,7 @@ code_table! {
     /// Only one of several pods with the same address is published, at random (up to 1.25).
     SharedAddressCollapses("shared-address-collapses", Warning, "Run pods of the host network on different nodes, or upgrade to 1.26.");
     /// A setting of a newer release is silently ignored.
-    SettingIgnored("hints-vanish", Warning, "Upgrade, or remove the setting.");
+    SettingIgnored("setting-ignored", Warning, "Upgrade, or remove the setting.");
     /// The annotation `service.alpha.kubernetes.io/tolerate-unready-endpoints` contradicts `publishNotReadyAddresses`, and is ignored (from 1.24).
     TolerateUnreadyDropped("tolerate-unready-dropped", Warning, "Set spec.publishNotReadyAddresses to the intended value, and remove the annotation.");
     /// A named port of a native sidecar is in the Endpoints but not in the slices (1.32).
@@ -401,7 +401,7 @@ impl Serialize for Reason {
 /// A finding: a reason that is reported about an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
-    /// Stable code.
+    /// The code.
     pub code: Reason,
     /// How much it matters.
     pub severity: Severity,

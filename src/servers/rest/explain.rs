@@ -24,7 +24,7 @@ use super::{
 /// Explain one Service
 ///
 /// One row per selected pod, Service port and list (Endpoints, and the slices of each address type): whether
-/// clients get it, and why not. Each reason has a stable code and, where there is one, a fix. Where
+/// clients get it, and why not. Each reason has a code and, where there is one, a fix. Where
 /// the selector matches nothing, the reasons of the Service name the nearest miss: post all pods of the
 /// namespace, or of all namespaces, to see it.
 #[utoipa::path(

@@ -22,7 +22,7 @@ pub struct Diagnosis {
 /// A warning or an error of a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiagnosedCause {
-    /// Stable code.
+    /// The code.
     pub code: Reason,
     /// How much it matters.
     pub severity: Severity,

@@ -155,7 +155,7 @@ pub enum PodState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cause {
-    /// Stable code.
+    /// The code.
     pub code: Reason,
     /// How much it matters.
     pub severity: Severity,

@@ -128,7 +128,7 @@ pub(crate) enum EventTypeSchema {
 #[schema(as = Finding)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct FindingSchema {
-    /// Stable code; `docs/reasons.md` lists them with a fix for each.
+    /// The code; `docs/reasons.md` lists them with a fix for each.
     #[schema(example = "no-pod-ip")]
     code: String,
     severity: SeveritySchema,

@@ -262,10 +262,10 @@ fn settings_without_effect_are_reported() {
     let (mode, hints) = ("service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints");
     let none = &[][..];
     assert_reported(&[
-        (vec![annotation(hints, "Auto")], "1.23", &["hints-vanish"], "1.24"),
-        (vec![annotation(mode, "Auto")], "1.26", &["hints-vanish"], "1.27"),
-        (vec![distribution("PreferClose")], "1.30", &["hints-vanish"], "1.31"),
-        (vec![distribution("PreferSameNode")], "1.33", &["hints-vanish"], "1.34"),
+        (vec![annotation(hints, "Auto")], "1.23", &["setting-ignored"], "1.24"),
+        (vec![annotation(mode, "Auto")], "1.26", &["setting-ignored"], "1.27"),
+        (vec![distribution("PreferClose")], "1.30", &["setting-ignored"], "1.31"),
+        (vec![distribution("PreferSameNode")], "1.33", &["setting-ignored"], "1.34"),
         (vec![annotations(json!({mode: "Auto", hints: "Disabled"}))], "1.37", &["setting-overridden"], ""),
         (vec![annotations(json!({mode: "Disabled", hints: "Disabled"}))], "1.37", none, "1.27"),
         (vec![annotation(mode, "Auto"), distribution("PreferClose")], "1.37", &["setting-overridden"], ""),

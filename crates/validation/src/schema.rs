@@ -40,12 +40,12 @@ pub struct TypeId(usize);
 #[derive(Debug, Default)]
 pub(super) struct ObjectType {
     /// The fields, sorted by name.
-    pub(super) fields: Vec<Field>,
+    pub(super) fields: Vec<SchemaField>,
 }
 
 /// A field of a type.
 #[derive(Debug)]
-pub(super) struct Field {
+pub(super) struct SchemaField {
     pub(super) name: String,
     pub(super) required: bool,
     pub(super) value: ValueType,
@@ -95,10 +95,11 @@ impl Schemas {
         let field = |object: &str, name: &str, value: &str| {
             let (name, required) = name.strip_suffix('!').map_or((name, false), |name| (name, true));
             let required = required && !NOT_REQUIRED.contains(&(object, name));
-            Some(Field { name: name.to_owned(), required, value: ValueType::read(value, &places)? })
+            Some(SchemaField { name: name.to_owned(), required, value: ValueType::read(value, &places)? })
         };
         let object = |(name, fields): (&String, &BTreeMap<String, String>)| {
-            let mut fields = fields.iter().map(|(f, value)| field(name, f, value)).collect::<Option<Vec<Field>>>()?;
+            let mut fields =
+                fields.iter().map(|(f, value)| field(name, f, value)).collect::<Option<Vec<SchemaField>>>()?;
             fields.sort_unstable_by(|a, b| a.name.cmp(&b.name));
             Some(ObjectType { fields })
         };
@@ -147,7 +148,7 @@ impl Schemas {
 }
 
 impl ObjectType {
-    pub(super) fn field(&self, name: &str) -> Option<(usize, &Field)> {
+    pub(super) fn field(&self, name: &str) -> Option<(usize, &SchemaField)> {
         let at = self.fields.binary_search_by(|f| f.name.as_str().cmp(name)).ok()?;
         Some((at, &self.fields[at]))
     }

@@ -3,8 +3,8 @@
 //! It drives dispatch, webhook configurations, permissions and documentation.
 
 mod addresses;
-mod check;
 mod endpoints;
+mod object_check;
 mod service;
 mod slice;
 
@@ -17,8 +17,8 @@ use super::{
     request::{AdmissionRequest, Operation, Stage},
     settings::Settings,
 };
-use check::run;
 use endpoints::CheckedEndpoints;
+use object_check::run;
 use slice::CheckedSlice;
 
 /// A kind of object that the webhook reviews.

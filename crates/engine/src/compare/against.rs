@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde::Serialize;
 
 use super::{
-    aspect::{Aspect, Difference},
+    aspect::{Aspect, ObjectDifference},
     change::{ChangedObject, ObjectChange, Verb, changes},
     difference,
 };
@@ -53,7 +53,7 @@ fn deviation(left: Option<ObjectChange<'_>>, right: Option<ObjectChange<'_>>) ->
         (Some(ChangedObject::Slice(old)), Some(ChangedObject::Slice(new))) => difference::slices(old, new),
         (None, None) => None,
         // One of them is missing: the verbs say it.
-        _ => Some(Difference::default()),
+        _ => Some(ObjectDifference::default()),
     };
     if new.is_none() && compat == against {
         return None;

@@ -27,7 +27,7 @@ pub enum Aspect {
 
 /// How two versions of an object differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Difference {
+pub(super) struct ObjectDifference {
     pub(super) aspects: BTreeSet<Aspect>,
     /// In words, with values.
     parts: Vec<String>,
@@ -35,7 +35,7 @@ pub(super) struct Difference {
     is_silent: bool,
 }
 
-impl Difference {
+impl ObjectDifference {
     /// A difference without words.
     pub(super) fn silent() -> Self {
         Self { is_silent: true, ..Self::default() }

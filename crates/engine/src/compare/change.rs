@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use serde::Serialize;
 
-use super::{aspect::Difference, difference, stored_slices::StoredSlices};
+use super::{aspect::ObjectDifference, difference, stored_slices::StoredSlices};
 use crate::{
     model::{Endpoint, EndpointSlice, Endpoints},
     reason::{EndlessWrite, Reason},
@@ -160,7 +160,7 @@ fn of_slices<'a>(state: &State<'a>, plan: &'a Plan) -> impl Iterator<Item = Obje
 
 /// The verb of an update. Without a difference it is a rewrite: the controllers do not notice that the object is
 /// already stored, and will not notice it after the write either.
-fn updated(difference: Option<Difference>, endless: impl FnOnce() -> String) -> (Verb, String) {
+fn updated(difference: Option<ObjectDifference>, endless: impl FnOnce() -> String) -> (Verb, String) {
     match difference {
         Some(difference) => (Verb::Update, difference.text()),
         None => (Verb::Rewrite, endless()),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    aspect::{Aspect, Difference},
+    aspect::{Aspect, ObjectDifference},
     stored_slices::StoredSlices,
 };
 use crate::model::{
@@ -39,16 +39,16 @@ pub(super) fn slice_in_short(slice: &EndpointSlice) -> String {
 }
 
 /// How an Endpoints object differs; `None` if it does not.
-pub(super) fn endpoints(old: &Endpoints, new: &Endpoints) -> Option<Difference> {
-    add_endpoints(Difference::default(), old, new).some()
+pub(super) fn endpoints(old: &Endpoints, new: &Endpoints) -> Option<ObjectDifference> {
+    add_endpoints(ObjectDifference::default(), old, new).some()
 }
 
 /// Whether an Endpoints object differs at all.
 pub(super) fn endpoints_differ(old: &Endpoints, new: &Endpoints) -> bool {
-    !add_endpoints(Difference::silent(), old, new).is_empty()
+    !add_endpoints(ObjectDifference::silent(), old, new).is_empty()
 }
 
-fn add_endpoints(mut found: Difference, old: &Endpoints, new: &Endpoints) -> Difference {
+fn add_endpoints(mut found: ObjectDifference, old: &Endpoints, new: &Endpoints) -> ObjectDifference {
     addresses_of_endpoints(&mut found, old, new);
     metadata(&mut found, &old.meta, &new.meta);
     if found.is_empty() && old.subsets.iter().map(comparable).ne(new.subsets.iter().map(comparable)) {
@@ -57,23 +57,23 @@ fn add_endpoints(mut found: Difference, old: &Endpoints, new: &Endpoints) -> Dif
     found
 }
 
-fn addresses_of_endpoints(found: &mut Difference, old: &Endpoints, new: &Endpoints) {
+fn addresses_of_endpoints(found: &mut ObjectDifference, old: &Endpoints, new: &Endpoints) {
     let (before, after) = (endpoints_ports(old), endpoints_ports(new));
     let lists = PortLists::of(before.iter().chain(&after));
     entries(found, &lists, &endpoints_entries(old, &before, &lists), &endpoints_entries(new, &after, &lists));
 }
 
 /// How a slice differs; `None` if it does not.
-pub(super) fn slices(old: &EndpointSlice, new: &EndpointSlice) -> Option<Difference> {
-    add_slices(Difference::default(), old, new).some()
+pub(super) fn slices(old: &EndpointSlice, new: &EndpointSlice) -> Option<ObjectDifference> {
+    add_slices(ObjectDifference::default(), old, new).some()
 }
 
 /// Whether a slice differs at all.
 pub(super) fn slices_differ(old: &EndpointSlice, new: &EndpointSlice) -> bool {
-    !add_slices(Difference::silent(), old, new).is_empty()
+    !add_slices(ObjectDifference::silent(), old, new).is_empty()
 }
 
-fn add_slices(mut found: Difference, old: &EndpointSlice, new: &EndpointSlice) -> Difference {
+fn add_slices(mut found: ObjectDifference, old: &EndpointSlice, new: &EndpointSlice) -> ObjectDifference {
     let (before, after) = (slice_ports(old), slice_ports(new));
     let lists = PortLists::of([&before, &after].into_iter());
     entries(&mut found, &lists, &slice_entries(old, &before, &lists), &slice_entries(new, &after, &lists));
@@ -96,7 +96,7 @@ pub enum PublishedChange {
 
 /// What differs between two Endpoints objects; `None` if nothing does.
 pub(crate) fn published_endpoints(old: &Endpoints, new: &Endpoints) -> Option<PublishedChange> {
-    let mut addresses = Difference::default();
+    let mut addresses = ObjectDifference::default();
     addresses_of_endpoints(&mut addresses, old, new);
     let addresses = addresses.some();
     let details = || endpoints(old, new).map(|found| PublishedChange::Details(found.text()));
@@ -108,7 +108,7 @@ pub(crate) fn published_slices(old: &[&EndpointSlice], new: &[&EndpointSlice]) -
     let ports = |slices: &[&EndpointSlice]| slices.iter().map(|slice| slice_ports(slice)).collect::<Vec<_>>();
     let (before, after) = (ports(old), ports(new));
     let lists = PortLists::of(before.iter().chain(&after));
-    let mut addresses = Difference::default();
+    let mut addresses = ObjectDifference::default();
     entries(&mut addresses, &lists, &entries_of_all(old, &before, &lists), &entries_of_all(new, &after, &lists));
     addresses
         .some()
@@ -281,7 +281,7 @@ fn ports(list: impl Iterator<Item = String>) -> String {
 }
 
 /// Addresses that come, go or change.
-fn entries<'a>(found: &mut Difference, lists: &PortLists<'_>, old: &Entries<'a>, new: &Entries<'a>) {
+fn entries<'a>(found: &mut ObjectDifference, lists: &PortLists<'_>, old: &Entries<'a>, new: &Entries<'a>) {
     let added: Vec<EndpointId<'_>> = new.keys().filter(|who| !old.contains_key(*who)).copied().collect();
     let removed: Vec<EndpointId<'_>> = old.keys().filter(|who| !new.contains_key(*who)).copied().collect();
     // Thousands of addresses often change in the same way.
@@ -381,7 +381,7 @@ fn some_of<T: Display>(all: usize, list: impl Iterator<Item = T>) -> String {
 }
 
 /// The fields besides address, pod and stage that differ, each with the number of endpoints.
-fn fields(found: &mut Difference, old: &EndpointSlice, new: &EndpointSlice) {
+fn fields(found: &mut ObjectDifference, old: &EndpointSlice, new: &EndpointSlice) {
     let mut before: HashMap<(&[Text], &str), &Endpoint, HashSeed> = HashMap::default();
     for e in &old.endpoints {
         before.insert((&e.addresses, target(e.target_ref.as_deref())), e);
@@ -415,7 +415,7 @@ fn same_target(a: Option<&ObjectRef>, b: Option<&ObjectRef>) -> bool {
 }
 
 /// Labels, annotations and owners that differ. The trigger time does not count: it changes with every write.
-fn metadata(found: &mut Difference, old: &ObjectMeta, new: &ObjectMeta) {
+fn metadata(found: &mut ObjectDifference, old: &ObjectMeta, new: &ObjectMeta) {
     map(found, "label", Aspect::Label, &old.labels, &new.labels);
     map(found, "annotation", Aspect::Annotation, &old.annotations, &new.annotations);
     if old.owner_references != new.owner_references {
@@ -423,7 +423,7 @@ fn metadata(found: &mut Difference, old: &ObjectMeta, new: &ObjectMeta) {
     }
 }
 
-fn map(found: &mut Difference, what: &str, aspect: fn(Text) -> Aspect, old: &Labels, new: &Labels) {
+fn map(found: &mut ObjectDifference, what: &str, aspect: fn(Text) -> Aspect, old: &Labels, new: &Labels) {
     let counts = |(key, _): &(&Text, &Text)| key.as_str() != names::TRIGGER_TIME;
     let set = new.iter().filter(counts).filter(|(k, v)| old.get(k) != Some(v)).map(|(k, v)| (k, Some(v)));
     let gone = old.iter().filter(counts).filter(|(k, _)| !new.contains_key(k)).map(|(k, _)| (k, None));

@@ -2,7 +2,7 @@
 
 use crate::{model::Family, record::Recorder, state::SliceChanges};
 
-use super::{draft::SliceDraft, job::SliceJob, records, stored_slices};
+use super::{draft::SliceDraft, job::SliceJob, owned_slices, records};
 
 /// Turns deletions into updates where something is to be created, and sets the trigger time.
 pub(super) fn finalize(
@@ -15,7 +15,7 @@ pub(super) fn finalize(
     let SliceDraft { mut create, mut update, delete, unchanged, .. } = draft;
     for stored in delete {
         // Slices of an earlier Service of this name will be garbage-collected: their names cannot be reused.
-        match create.pop_if(|_| stored_slices::owned(stored, job.service)) {
+        match create.pop_if(|_| owned_slices::owned(stored, job.service)) {
             // Without resource version or uid: the update is unconditional.
             Some(mut slice) => {
                 slice.meta.name = stored.meta.name.clone();

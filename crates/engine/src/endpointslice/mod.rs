@@ -4,7 +4,7 @@
 //! A sync goes through these files:
 //!
 //! ```text
-//!   families       the address types of the Service     stored_slices  the stored slices that count
+//!   families       the address types of the Service     owned_slices   the stored slices that count
 //!   members        the pods that take part              port_groups    pods that serve the same ports
 //!   stored_index   the stored endpoints of one port group, by identity
 //!   endpoint_set   the endpoints of one port group: those that are stored, and those that need a place
@@ -29,12 +29,12 @@ mod job;
 mod labels;
 mod members;
 mod new_slice;
+mod owned_slices;
 mod packing;
 mod placeholder;
 mod port_groups;
 mod records;
 mod stored_index;
-mod stored_slices;
 
 pub use hints::{asks_for_zones, knows_distribution};
 
@@ -76,7 +76,7 @@ pub(crate) fn sync(input: &SyncInput<'_>, report: &mut SyncReport, recorder: &mu
         labels: labels::desired(service),
     };
     findings::of_service(&job, report);
-    let stored = stored_slices::of_service(&job, state.slices, report);
+    let stored = owned_slices::of_service(&job, state.slices, report);
     let members = match members::of_service(&job, stored.len(), recorder) {
         Ok(members) => members,
         Err(too_large) => {
@@ -144,7 +144,7 @@ fn reconcile_family<'a>(
     let mut by_group: Vec<Vec<&EndpointSlice>> = vec![Vec::new(); members.groups.len()];
     let mut obsolete = Vec::new();
     for &slice in existing {
-        if !stored_slices::owned(slice, job.service) {
+        if !owned_slices::owned(slice, job.service) {
             report.problems.push(Finding::new(
                 Reason::WrongOwner,
                 slice.key(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{known_targets::KnownTargets, report::StaleReport, stored_slices::of_service};
+use super::{controller_slices::of_service, known_targets::KnownTargets, report::StaleReport};
 use crate::{
     model::{EndpointSlice, Endpoints, ObjectKey, ObjectRef, Text, names},
     phrase::{clip, counted},

@@ -5,12 +5,12 @@
 //! A plan says what the controllers would write. These findings say what is wrong until they do, and what stays wrong
 //! because no controller writes it.
 
+mod controller_slices;
 mod gone_targets;
 mod joined_ports;
 mod known_targets;
 mod report;
 mod stored_difference;
-mod stored_slices;
 #[cfg(test)]
 mod tests;
 
@@ -59,7 +59,7 @@ fn orphans(state: &State<'_>, report: &mut StaleReport) {
 /// Mirrored slices of a Service that has a selector now, or whose Endpoints are gone.
 fn leftover_mirrors(state: &State<'_>, known: &KnownTargets<'_>, report: &mut StaleReport) {
     let Some(cause) = why_left_over(state, known) else { return };
-    for slice in stored_slices::of_controller(state, names::MIRROR_CONTROLLER) {
+    for slice in controller_slices::of_controller(state, names::MIRROR_CONTROLLER) {
         let endpoints = counted(slice.endpoints.len(), "endpoint");
         let message = format!("the slice mirrors Endpoints, but {cause}; kube-proxy still uses its {endpoints}");
         report.findings.push(Finding::new(Reason::LeftoverMirror, slice.key(), message));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{report::StaleReport, stored_slices::of_controller};
+use super::{controller_slices::of_controller, report::StaleReport};
 use crate::{
     compare::{self, PublishedChange},
     model::{EndpointSlice, Endpoints, ObjectKey, ObjectMeta, Text, names},

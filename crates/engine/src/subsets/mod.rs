@@ -22,7 +22,7 @@ use crate::{
 /// The most addresses that are listed once more for ports of several blocks. Pods are listed as often as they
 /// have container ports, which is less; Services with two ports of one name and stored subsets that share ports
 /// may want more.
-const MAX_MERGED: usize = budget::MAX_WEIGHT / size_of::<Member>();
+const MAX_MERGED: usize = budget::MAX_WEIGHT / size_of::<SubsetMember>();
 
 /// The canonical form of stored subsets.
 ///
@@ -170,7 +170,7 @@ impl Repack {
                 *other = first;
             }
             let (block, ready) = self.joined[at];
-            add(&mut lists[block.0 as usize], Member::new(first, ready));
+            add(&mut lists[block.0 as usize], SubsetMember::new(first, ready));
         }
         (lists, rank, stands_for)
     }
@@ -221,7 +221,7 @@ impl Repack {
     }
 
     /// The subset of these addresses. They are moved out unless other subsets may need them.
-    fn subset(&mut self, members: &[Member], shared: bool) -> EndpointSubset {
+    fn subset(&mut self, members: &[SubsetMember], shared: bool) -> EndpointSubset {
         let ready = members.iter().filter(|m| m.ready()).count();
         let mut subset = EndpointSubset {
             addresses: Vec::with_capacity(ready),
@@ -281,7 +281,7 @@ impl Lists {
         blocks.sort_unstable();
         blocks.dedup();
         let members = blocks.iter().map(|b| self.all[*b].len()).sum();
-        let over = TooLarge { weight: size_of::<Member>() * (MAX_MERGED + members) };
+        let over = TooLarge { weight: size_of::<SubsetMember>() * (MAX_MERGED + members) };
         self.room = self.room.checked_sub(members).ok_or(over)?;
         let list = merge(blocks.iter().map(|b| self.all[*b].as_slice()), &self.rank);
         self.all.push(list);
@@ -325,7 +325,7 @@ fn groups(lists: &[List], mut served: Vec<Served>) -> Vec<(usize, Vec<Served>)> 
 }
 
 /// All members of some lists, in the order of their addresses.
-fn merge<'a>(lists: impl Iterator<Item = &'a [Member]>, rank: &[usize]) -> List {
+fn merge<'a>(lists: impl Iterator<Item = &'a [SubsetMember]>, rank: &[usize]) -> List {
     let mut all: List = lists.flatten().copied().collect();
     // Each list is in order: there are few runs to merge.
     all.sort_by_key(|m| rank[m.at()]);
@@ -337,10 +337,10 @@ fn merge<'a>(lists: impl Iterator<Item = &'a [Member]>, rank: &[usize]) -> List 
 }
 
 /// The addresses of a block, in order.
-type List = Vec<Member>;
+type List = Vec<SubsetMember>;
 
 /// Appends an address, unless it is there already: then not ready wins.
-fn add(list: &mut List, member: Member) {
+fn add(list: &mut List, member: SubsetMember) {
     match list.last_mut() {
         Some(known) if known.at() == member.at() => known.unite(member.ready()),
         _ => list.push(member),
@@ -354,9 +354,9 @@ fn identity(a: &EndpointAddress) -> (&str, &str) {
 
 /// An address of a block: its index, and whether it is ready there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Member(u64);
+struct SubsetMember(u64);
 
-impl Member {
+impl SubsetMember {
     fn new(at: usize, ready: bool) -> Self {
         Self((at as u64) << 1 | u64::from(ready))
     }

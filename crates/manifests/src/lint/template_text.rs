@@ -6,20 +6,20 @@ const ACTIONS: [(&str, &str); 2] = [("{{", "}}"), ("{%", "%}")];
 /// Whether the text of a document has an action outside of quoted scalars, block scalars and comments, or one whose own
 /// quotes end the quoted scalar around it. A dashboard with `"{{pod}}"` is not a template.
 pub fn has_template_action(text: &str) -> bool {
-    let mut scan = Scan::default();
+    let mut scan = TemplateScan::default();
     text.lines().any(|line| scan.line(line))
 }
 
 /// What the lines so far leave open.
 #[derive(Default)]
-struct Scan {
+struct TemplateScan {
     /// The quote of the open scalar.
     quote: Option<char>,
     /// The indentation of the key whose block scalar is open.
     block: Option<usize>,
 }
 
-impl Scan {
+impl TemplateScan {
     /// Whether a line has an action.
     fn line(&mut self, line: &str) -> bool {
         let indent = line.len() - line.trim_start_matches(' ').len();

@@ -7,13 +7,13 @@ use roster_engine::{
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use super::object::{CheckedEndpoints, LISTS};
+use super::checked_endpoints::{CheckedEndpoints, LISTS};
 use crate::patch::{PatchOp, set};
 use crate::{
     Capacity, Rule,
     fault::Fault,
     findings::{Correction, RuleFindings},
-    kinds::check::Subject,
+    kinds::object_check::Subject,
 };
 
 /// Most addresses that are removed one by one. An API server copies the rest of the list each time: a larger patch

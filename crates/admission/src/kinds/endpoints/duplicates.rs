@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use roster_engine::model::{AddressKey, protocol_or_tcp};
 
-use super::object::{AddressField, CheckedEndpoints};
+use super::checked_endpoints::{AddressField, CheckedEndpoints};
 use crate::{
     Rule,
     findings::RuleFindings,
-    kinds::{addresses::ListedAddress, check::Subject},
+    kinds::{addresses::ListedAddress, object_check::Subject},
 };
 
 /// Most pairs of a repeated address and a port that are compared, which takes one or two milliseconds. Objects written

@@ -2,12 +2,12 @@
 
 use roster_engine::model::{json::pointer::pointer, names};
 
-use super::object::CheckedEndpoints;
+use super::checked_endpoints::CheckedEndpoints;
 use crate::patch::{PatchOp, set};
 use crate::{
     KnownClusterIp, Rule, Unknown,
     findings::{Correction, RuleFindings},
-    kinds::check::Subject,
+    kinds::object_check::Subject,
 };
 
 /// Mirrored slices inherit the label, and kube-proxy ignores slices that have it.

@@ -1,17 +1,17 @@
 //! Checks of Endpoints.
 
 mod capacity;
+mod checked_endpoints;
 mod duplicates;
 mod headless;
-mod object;
 
-pub(super) use object::CheckedEndpoints;
+pub(super) use checked_endpoints::CheckedEndpoints;
 
 use roster_engine::model::names;
 
 use super::{
     addresses,
-    check::{CheckedObject, ObjectCheck, Subject, check_managed_by},
+    object_check::{CheckedObject, ObjectCheck, Subject, check_managed_by},
 };
 use crate::{
     Rule,

@@ -6,7 +6,7 @@ use crate::{
     Rule,
     fault::{AddressReadiness, Fault},
     findings::RuleFindings,
-    kinds::{addresses::objection, check::Subject},
+    kinds::{addresses::objection, object_check::Subject},
 };
 
 /// [`Rule::ExternalIp`] and [`Rule::LoadBalancerIp`].

@@ -2,7 +2,7 @@
 
 use roster_engine::model::{Service, names};
 
-use crate::{Rule, fault::Fault, findings::RuleFindings, kinds::check::Subject};
+use crate::{Rule, fault::Fault, findings::RuleFindings, kinds::object_check::Subject};
 
 /// The labels and their effects. The value does not matter: controllers look for the key.
 const RESERVED: [(&str, &str); 4] = [

@@ -8,7 +8,7 @@ mod topology;
 
 use roster_engine::model::{Service, ServicePort, ServiceType, TargetPort, names, protocol_or_tcp};
 
-use super::check::{CheckedObject, ObjectCheck};
+use super::object_check::{CheckedObject, ObjectCheck};
 use crate::{
     Rule,
     fault::{ObjectTraffic, Traffic, TrafficPort},

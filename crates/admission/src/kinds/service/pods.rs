@@ -7,7 +7,7 @@ use roster_engine::{
     phrase::port_numbers,
 };
 
-use crate::{LivePods, Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject};
+use crate::{LivePods, Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::object_check::Subject};
 
 /// Most numbers of one port that a message lists.
 const MAX_NUMBERS: usize = 3;

@@ -7,7 +7,7 @@ use crate::{
     Rule,
     fault::Fault,
     findings::{Correction, RuleFindings},
-    kinds::check::Subject,
+    kinds::object_check::Subject,
 };
 
 /// [`Rule::TolerateUnready`] and [`Rule::TolerateUnreadyValue`]. The annotation replaces `publishNotReadyAddresses`, in

@@ -6,7 +6,7 @@ use roster_engine::{
     profile::Minor,
 };
 
-use crate::{Rule, fault::Fault, findings::RuleFindings, kinds::check::Subject};
+use crate::{Rule, fault::Fault, findings::RuleFindings, kinds::object_check::Subject};
 
 /// SuperEdge's annotation: a JSON list of node labels.
 const SUPEREDGE: &str = "topologyKeys";

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use roster_engine::model::{AddressType, dns};
 
-use super::object::{CAPACITY, CheckedSlice};
+use super::checked_slice::{CAPACITY, CheckedSlice};
 use crate::{
     Rule, Unknown,
     fault::Fault,
     findings::RuleFindings,
-    kinds::{addresses::WrittenAddress, check::Subject},
+    kinds::{addresses::WrittenAddress, object_check::Subject},
 };
 
 /// The rules that the number of endpoints matters to.

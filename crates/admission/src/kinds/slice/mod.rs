@@ -1,14 +1,14 @@
 //! Checks of EndpointSlices.
 
+mod checked_slice;
 mod content;
-mod object;
 mod service;
 
-pub(super) use object::CheckedSlice;
+pub(super) use checked_slice::CheckedSlice;
 
 use super::{
     addresses,
-    check::{CheckedObject, ObjectCheck, Subject, check_managed_by},
+    object_check::{CheckedObject, ObjectCheck, Subject, check_managed_by},
 };
 use crate::{Rule, fault::ObjectTraffic, findings::RuleFindings, owner};
 

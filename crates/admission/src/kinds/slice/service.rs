@@ -2,8 +2,10 @@
 
 use roster_engine::model::{Text, names};
 
-use super::object::CheckedSlice;
-use crate::{ListedSlice, OtherSlices, Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::check::Subject};
+use super::checked_slice::CheckedSlice;
+use crate::{
+    ListedSlice, OtherSlices, Rule, Unknown, fault::Fault, findings::RuleFindings, kinds::object_check::Subject,
+};
 
 /// The label of the slices of a multi-cluster Service (KEP-1645), which kube-proxy must not use.
 const MULTICLUSTER: &str = "multicluster.kubernetes.io/service-name";

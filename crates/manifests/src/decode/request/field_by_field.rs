@@ -21,7 +21,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{
-    fields::{
+    request_fields::{
         BETA, FieldContent, FieldErrors, FieldTable, RequestError, RequestFields, SUBJECTS, kind, names, position,
     },
     request_options::RequestOptions,

@@ -9,7 +9,7 @@
 //! finding, and the others count.
 
 mod field_by_field;
-mod fields;
+mod request_fields;
 mod request_options;
 mod review_request;
 mod single_pass;
@@ -20,7 +20,7 @@ mod view_request;
 
 use std::collections::HashSet;
 
-pub use fields::{FieldError, FieldErrors, RequestError};
+pub use request_fields::{FieldError, FieldErrors, RequestError};
 pub use review_request::{ReviewRequest, read_review};
 pub use view_options::{ViewOptions, ViewScheme};
 pub use view_request::{ViewRequest, read_view};
@@ -33,7 +33,7 @@ use roster_engine::{
 
 use super::Source;
 use crate::inventory::Findings;
-use fields::{PLAN_FIELDS, RequestFields, may_have_beta};
+use request_fields::{PLAN_FIELDS, RequestFields, may_have_beta};
 
 /// A valid plan request.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::{
     field_by_field,
-    fields::{FieldError, FieldErrors, REVIEW_FIELDS, RequestError, RequestFields},
+    request_fields::{FieldError, FieldErrors, REVIEW_FIELDS, RequestError, RequestFields},
 };
 use crate::{decode::Source, inventory::Inventory};
 

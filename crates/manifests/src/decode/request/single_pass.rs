@@ -8,7 +8,7 @@ use roster_engine::model::{
 };
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::fields::{FieldContent, PLAN_FIELDS, RequestFields, SUBJECTS, kind, position};
+use super::request_fields::{FieldContent, PLAN_FIELDS, RequestFields, SUBJECTS, kind, position};
 use crate::{
     decode::{
         Source,

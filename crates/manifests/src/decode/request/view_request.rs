@@ -4,7 +4,7 @@ use roster_engine::model::{Family, NodePool, Text};
 
 use super::{
     field_by_field,
-    fields::{FieldError, FieldErrors, RequestError, RequestFields, VIEW_FIELDS},
+    request_fields::{FieldError, FieldErrors, RequestError, RequestFields, VIEW_FIELDS},
     view_options::{ViewOptions, ViewScheme, ViewSettings},
 };
 use crate::{decode::Source, inventory::Inventory};

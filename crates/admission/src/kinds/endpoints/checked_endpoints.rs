@@ -9,7 +9,7 @@ use crate::{
     fault::{AddressReadiness, ObjectTraffic, Traffic, TrafficPort},
     kinds::{
         addresses::{ListedAddress, TargetPod, WrittenAddress},
-        check::CheckedMeta,
+        object_check::CheckedMeta,
     },
 };
 

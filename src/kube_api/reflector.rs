@@ -98,7 +98,7 @@ async fn follow(
                 events = watch();
             }
             Ok(Some(watcher::Event::InitDone)) => {
-                // A list may be of any length: a table of it is made, and the one before is freed.
+                // A list may be of any length: what is new in it is sorted, and what is gone is freed.
                 aside(|| sink.end_list());
                 tracing::debug!(resource = name, objects = listed, "listed");
                 metrics.stale(name, false);

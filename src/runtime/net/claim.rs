@@ -1,6 +1,7 @@
 //! What a request holds of a ledger: nothing at first, and an amount that changes.
 
 use super::{
+    activity::Activity,
     eviction_choice::Victims,
     exchange::Exchange,
     ledger::{Holding, Ledger},
@@ -23,10 +24,13 @@ impl Claim {
     /// refusal.
     pub(crate) fn resize(&mut self, amount: u64) -> bool {
         let resized = self.resize_from(Victims::WithoutCredit, amount);
-        if !resized {
-            self.ledger.count_refusal();
-        }
-        resized
+        self.ledger.counted(resized)
+    }
+
+    /// The same at the expense of all.
+    pub(super) fn insist(&mut self, amount: u64) -> bool {
+        let resized = self.resize_from(Victims::All, amount);
+        self.ledger.counted(resized)
     }
 
     /// The same at the expense of these. To get nothing does not count as a refusal yet.
@@ -39,8 +43,9 @@ impl Claim {
         held.is_some()
     }
 
-    pub(super) fn count_refusal(&self) {
-        self.ledger.count_refusal();
+    /// The activity of the request.
+    pub(super) fn activity(&self) -> &Activity {
+        &self.exchange.activity
     }
 
     /// Whether anything was taken.

@@ -97,11 +97,6 @@ impl ListenerPlaces {
             standings: health.standings().clone(),
         }
     }
-
-    /// A place for a request over HTTP/2.
-    fn take_stream(&self, peer: Peer, activity: &Arc<Activity>) -> Option<Holding> {
-        self.streams.take(peer, 1, activity)
-    }
 }
 
 /// The time-outs of a connection.
@@ -329,7 +324,7 @@ async fn respond(
     let activity = Activity::request(shared.activity.clone());
     shared.first.arrived();
     let h2 = phase.is_none();
-    let place = if h2 { shared.places.take_stream(shared.peer, &activity) } else { None };
+    let place = if h2 { shared.places.streams.take(shared.peer, 1, &activity) } else { None };
     if h2 && place.is_none() {
         shared.count_evicted();
         return Ok((shared.no_place)());
@@ -400,10 +395,10 @@ mod tests {
         let computing = Activity::connection();
         computing.set(ActivityStage::Computing);
         let many = (1..=140).flat_map(|n| std::iter::repeat_n(n, MAX_STREAMS as usize));
-        let held: Vec<_> = many.filter_map(|n| places.take_stream(peer(n), &computing)).collect();
+        let held: Vec<_> = many.filter_map(|n| places.streams.take(peer(n), 1, &computing)).collect();
         assert_eq!(held.len(), 4096 - 256);
-        assert!(places.take_stream(peer(200), &computing).is_none());
+        assert!(places.streams.take(peer(200), 1, &computing).is_none());
         places.standings.earn(peer(200));
-        assert!(places.take_stream(peer(200), &computing).is_some());
+        assert!(places.streams.take(peer(200), 1, &computing).is_some());
     }
 }

@@ -74,10 +74,9 @@ impl EvictionChoice {
             return None;
         }
         let pause = self.choose(now, offered);
+        let is_few = self.candidates.len() < CHOICE;
         let victim = self.take(may_go);
-        if victim.is_none() {
-            self.pause = pause;
-        }
+        self.pause = if is_few || victim.is_none() { pause } else { Duration::ZERO };
         victim
     }
 
@@ -97,16 +96,13 @@ impl EvictionChoice {
             count = count.saturating_add(1);
             all.extend(entry.activity.rank(now).map(|rank| Candidate { has_credit, rank, key: *key }));
         }
-        let is_few = all.len() < CHOICE;
-        if !is_few {
+        if all.len() > CHOICE {
             all.select_nth_unstable(CHOICE - 1);
             all.truncate(CHOICE);
             all.shrink_to_fit();
         }
         all.sort_unstable_by(|a, b| b.cmp(a));
-        let pause = PAUSE_PER_ENTRY.saturating_mul(count).min(LONGEST_PAUSE);
-        self.pause = if is_few { pause } else { Duration::ZERO };
         (self.candidates, self.chosen) = (all, Some(now));
-        pause
+        PAUSE_PER_ENTRY.saturating_mul(count).min(LONGEST_PAUSE)
     }
 }

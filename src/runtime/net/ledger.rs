@@ -97,9 +97,7 @@ impl Ledger {
     /// a refusal.
     pub(crate) fn take(&self, peer: Peer, amount: u64, activity: &Arc<Activity>) -> Option<Holding> {
         let holding = self.take_from(Victims::All, peer, amount, activity);
-        if holding.is_none() {
-            self.count_refusal();
-        }
+        self.counted(holding.is_some());
         holding
     }
 
@@ -139,9 +137,12 @@ impl Ledger {
         self.0.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts one that got nothing.
-    pub(super) fn count_refusal(&self) {
-        self.0.metrics.refused.inc();
+    /// Counts one that got nothing. Returns whether it `got` something.
+    pub(super) fn counted(&self, got: bool) -> bool {
+        if !got {
+            self.0.metrics.refused.inc();
+        }
+        got
     }
 
     /// Ends those that were evicted, without the lock, and counts.
@@ -157,11 +158,7 @@ impl Holding {
     /// Changes the amount, and takes more from nobody with credit for a peer without. `false`: there is not so much, or it was
     /// evicted; the holding is as before, and this counts as a refusal.
     pub(crate) fn resize(&self, amount: u64) -> bool {
-        let resized = self.resize_from(Victims::WithoutCredit, amount);
-        if !resized {
-            self.ledger.count_refusal();
-        }
-        resized
+        self.ledger.counted(self.resize_from(Victims::WithoutCredit, amount))
     }
 
     /// The same at the expense of these. To get nothing does not count as a refusal yet.

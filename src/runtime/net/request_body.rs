@@ -8,7 +8,6 @@ use futures::StreamExt;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
-    activity::Activity,
     claim::Claim,
     eviction_choice::Victims,
     exchange::Exchange,
@@ -132,7 +131,7 @@ pub(crate) async fn receive(
         // may keep kilobytes alive that are not counted.
         if all.is_empty() && pieces.is_end() {
             if length > SMALL_BODY {
-                charge.grow_to(length, &exchange.activity).await?;
+                charge.grow_to(length).await?;
             }
             return Ok(ReceivedBody { bytes: piece, memory: charge.claim.into_holding() });
         }
@@ -141,7 +140,7 @@ pub(crate) async fn receive(
             // fragment the memory.
             let most = if announced < length { limit } else { announced };
             let capacity = all.capacity().saturating_mul(4).clamp(length, most);
-            charge.grow_to(capacity, &exchange.activity).await?;
+            charge.grow_to(capacity).await?;
             all.reserve_exact(capacity - all.len());
         }
         all.extend_from_slice(&piece);
@@ -164,29 +163,21 @@ impl BodyCharge {
 
     /// Charges so many bytes in all, as soon as there are enough. One without credit takes nothing from one with credit before
     /// it has waited: a body that arrives is all there is to evict while all other requests are computed.
-    async fn grow_to(&mut self, bytes: usize, activity: &Activity) -> Result<(), BodyError> {
+    async fn grow_to(&mut self, bytes: usize) -> Result<(), BodyError> {
         let amount = bytes.max(SMALL_BODY) as u64;
         let [mut pause, longest] = PAUSES;
         while !self.claim.resize_from(Victims::WithoutCredit, amount) {
             let is_late = self.deadline.is_some_and(|deadline| Instant::now() + pause >= deadline);
             if is_late || self.patience < pause {
-                return self.insist(amount);
+                return if self.claim.insist(amount) { Ok(()) } else { Err(BodyError::NoMemory) };
             }
             self.patience -= pause;
-            if timeout(pause, activity.evicted()).await.is_ok() {
+            if timeout(pause, self.claim.activity().evicted()).await.is_ok() {
                 return Err(BodyError::NoMemory);
             }
             pause = (pause * 2).min(longest);
         }
         Ok(())
-    }
-
-    fn insist(&mut self, amount: u64) -> Result<(), BodyError> {
-        if self.claim.resize_from(Victims::All, amount) {
-            return Ok(());
-        }
-        self.claim.count_refusal();
-        Err(BodyError::NoMemory)
     }
 }
 
@@ -199,7 +190,10 @@ mod tests {
 
     use super::{
         super::{
-            activity::ActivityStage, ledger::LedgerLimits, ledger_metrics::LedgerMetrics, peer::Peer,
+            activity::{Activity, ActivityStage},
+            ledger::LedgerLimits,
+            ledger_metrics::LedgerMetrics,
+            peer::Peer,
             standings::Standings,
         },
         *,

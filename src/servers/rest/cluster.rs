@@ -261,15 +261,13 @@ impl ClusterJob {
         let (encoding, current) = (self.encoding, Bytes::new());
         let mut body = BodyReader { from, current, ended: false, encoding, failed: failed.clone(), bytes: 0 };
         let limits = &self.app.limits;
-        let yaml = limits.body_in(Format::Yaml);
-        let (max_bytes, max_object_bytes) = match self.format {
-            decode::InputFormat::Yaml => (limits.cluster_body.min(yaml as u64), yaml),
-            _ => (limits.cluster_body, Source::body().max_object_bytes),
+        let max_bytes = match self.format {
+            decode::InputFormat::Yaml => limits.cluster_body.min(limits.body_in(Format::Yaml) as u64),
+            _ => limits.cluster_body,
         };
         let source = Source {
             format: self.format,
             max_bytes: Some(max_bytes),
-            max_object_bytes,
             max_memory: self.app.limits.cluster_objects,
             account: Some(&self.account),
             interrupt: Interrupt::when(&self.interrupt),

@@ -194,7 +194,7 @@ impl WaitingBody {
 
     fn decompress(self, format: Format, interrupt: Interrupt<'_>) -> Result<(Bytes, BodyMemory), ApiError> {
         let Self { bytes, is_gzip, mut memory } = self;
-        let limits = memory.app.limits.clone();
+        let app = memory.app.clone();
         if !is_gzip {
             return Ok((bytes, memory));
         }
@@ -203,8 +203,8 @@ impl WaitingBody {
             interrupt.check()?;
             memory.resize(compressed + decompressed)
         };
-        let decompressed = body::gunzip(&bytes, limits.body_in(format), charge)?;
-        let decompressed = decompressed.ok_or_else(|| too_large(&limits, format))?;
+        let decompressed = body::gunzip(&bytes, app.limits.body_in(format), charge)?;
+        let decompressed = decompressed.ok_or_else(|| too_large(&app.limits, format))?;
         Ok((decompressed, memory))
     }
 }

@@ -44,13 +44,12 @@ impl<R: Row, L: Lookup<R>> Slot<R, L> {
     }
 
     /// The list of all objects is complete, with these `new` ones: removes the rows that it does not have, and returns them.
-    pub fn end_list(&mut self, new: Vec<R>) -> Vec<R> {
+    pub fn end_list(&mut self, new: Table<R, L>) -> Vec<R> {
         self.unknown = None;
-        if let Some(table) = &mut self.table {
-            return table.end_list(new);
+        match &mut self.table {
+            Some(table) => table.end_list(new),
+            None => self.set(new).map_or_else(Vec::new, Table::into_rows),
         }
-        self.table = Some(Table::new(new, |_| {}));
-        Vec::new()
     }
 
     /// From now on the table must not be asked, for this reason.

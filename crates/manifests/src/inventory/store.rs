@@ -204,9 +204,9 @@ impl<T: Stored> Sink for StoreSink<T> {
     }
 
     fn end_list(&mut self) {
-        let new = std::mem::take(&mut self.new);
+        // Built before the lock is taken, and what is gone is dropped after: readers do not wait meanwhile.
+        let new = Table::new(std::mem::take(&mut self.new), |_| {});
         let gone = T::slot(&mut self.store.write()).end_list(new);
-        // Without the lock.
         drop(gone);
     }
 

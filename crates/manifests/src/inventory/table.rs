@@ -112,26 +112,34 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
 
     /// Adds a row, and returns the one of its name, whose place it takes.
     pub fn insert(&mut self, mut row: R) -> Option<R> {
-        let (at, before) = match self.rows.binary_search_by(|r| key(r).cmp(&key(&row))) {
-            Ok(at) => {
-                row.share(&self.rows[at]);
-                let before = std::mem::replace(&mut self.rows[at], row);
-                self.lookup.remove(&before);
-                (at, Some(before))
-            }
+        match self.place(key(&row)) {
+            Ok(at) => Some(self.replace(at, row)),
             Err(at) => {
                 // Neighbours are mostly replicas of one workload.
                 let neighbours = self.rows[..at].last().into_iter().chain(self.rows.get(at));
                 for neighbour in neighbours {
                     row.share(neighbour);
                 }
+                self.lookup.add(&row);
                 self.rows.insert(at, row);
                 if let Some(listed) = &mut self.listed {
-                    listed.insert(at, false);
+                    listed.insert(at, true);
                 }
-                (at, None)
+                None
             }
-        };
+        }
+    }
+
+    /// Where the row of this name is, or would be.
+    fn place(&self, name: (&str, &str)) -> Result<usize, usize> {
+        self.rows.binary_search_by(|row| key(row).cmp(&name))
+    }
+
+    /// Puts a row in the place of the one of its name, which it returns.
+    fn replace(&mut self, at: usize, mut row: R) -> R {
+        row.share(&self.rows[at]);
+        let before = std::mem::replace(&mut self.rows[at], row);
+        self.lookup.remove(&before);
         self.lookup.add(&self.rows[at]);
         if let Some(listed) = &mut self.listed {
             listed[at] = true;
@@ -141,7 +149,7 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
 
     /// Removes the row of this name, and returns it.
     pub fn remove(&mut self, namespace: &str, name: &str) -> Option<R> {
-        let at = self.rows.binary_search_by(|r| key(r).cmp(&(namespace, name))).ok()?;
+        let at = self.place((namespace, name)).ok()?;
         let row = self.rows.remove(at);
         self.lookup.remove(&row);
         if let Some(listed) = &mut self.listed {
@@ -158,28 +166,31 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
     /// The list has this row, in place of one of its name. If there is none, returns it: to insert many in front of many others
     /// would move each of these many times.
     pub fn list(&mut self, row: R) -> Option<R> {
-        if self.rows.binary_search_by(|r| key(r).cmp(&key(&row))).is_err() {
-            return Some(row);
+        match self.place(key(&row)) {
+            Ok(at) => {
+                self.replace(at, row);
+                None
+            }
+            Err(_) => Some(row),
         }
-        self.insert(row);
-        None
     }
 
     /// The list is complete: removes the rows that it does not have, adds the `new` ones, and returns those that are gone.
-    pub fn end_list(&mut self, new: Vec<R>) -> Vec<R> {
+    pub fn end_list(&mut self, new: Self) -> Vec<R> {
         let listed = self.listed.take().unwrap_or_else(|| vec![false; self.rows.len()]);
         let mut listed = listed.into_iter();
-        let mut gone: Vec<R> = self.rows.extract_if(.., |_| listed.next() == Some(false)).collect();
+        let gone: Vec<R> = self.rows.extract_if(.., |_| listed.next() == Some(false)).collect();
         for row in &gone {
             self.lookup.remove(row);
         }
-        let Table { rows: new, .. } = Table::<R, ()>::new(new, |_| {});
-        for row in &new {
+        for row in &new.rows {
             self.lookup.add(row);
         }
-        self.rows.extend(new);
-        self.rows.sort_by(|a, b| key(a).cmp(&key(b)));
-        gone.shrink_to_fit();
+        if !new.rows.is_empty() {
+            self.rows.extend(new.rows);
+            // Of two sorted parts: they are merged.
+            self.rows.sort_by(|a, b| key(a).cmp(&key(b)));
+        }
         gone
     }
 
@@ -286,7 +297,7 @@ mod tests {
         assert_eq!(new.map(|row| table.list(row)), new.map(Some));
         // Events go on.
         assert_eq!((table.insert(("a", "c", 1)), table.remove("a", "c")), (None, Some(("a", "c", 1))));
-        assert_eq!(table.end_list(new.to_vec()), [("a", "d", 8), ("b", "x", 4)]);
+        assert_eq!(table.end_list(Table::new(new.to_vec(), |_| {})), [("a", "d", 8), ("b", "x", 4)]);
         assert_eq!(table.rows(), [("a", "a", 63), ("a", "b", 16), ("b", "y", 32)]);
         assert_eq!(table.lookup(), &Sum(111));
     }

@@ -66,12 +66,22 @@ pub(crate) fn object_review(kind: &str, object: &Value) -> String {
     .to_string()
 }
 
-/// A conversion of policies, of about `bytes`. The answer is as large.
+/// A review of a conversion of policies, of about `bytes`. The answer is as large.
 pub(crate) fn conversion(bytes: usize) -> String {
-    let mut text = String::from(
-        r#"{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"roster.dev/v1","objects":["#,
-    );
+    let policies = policies(bytes);
+    format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{{"uid":"u","desiredAPIVersion":"roster.dev/v1","objects":[{policies}]}}}}"#
+    )
+}
+
+/// The same policies as a list for the REST API.
+pub(crate) fn policy_list(bytes: usize) -> String {
+    format!(r#"{{"apiVersion":"v1","kind":"List","items":[{}]}}"#, policies(bytes))
+}
+
+fn policies(bytes: usize) -> String {
     let namespaces: Vec<String> = (0..40).map(|i| format!("namespace-{i:04}")).collect();
+    let mut text = String::new();
     for i in 0.. {
         let policy = json!({
             "apiVersion": "roster.dev/v1alpha1", "kind": "EndpointPolicy", "metadata": { "name": format!("policy-{i}") },
@@ -84,7 +94,7 @@ pub(crate) fn conversion(bytes: usize) -> String {
         }
         text.push(',');
     }
-    text + "]}}"
+    text
 }
 
 /// The state of one Service with so many pods.

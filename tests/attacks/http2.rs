@@ -227,6 +227,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Http2<S> {
         self.write(&frame(RST_STREAM, 0, stream, &CANCEL.to_be_bytes())).await
     }
 
+    /// Takes so many bytes more on the connection.
+    pub(crate) async fn open_window(&mut self, bytes: u32) -> Result<()> {
+        self.write(&frame(WINDOW_UPDATE, 0, 0, &bytes.to_be_bytes())).await
+    }
+
     /// Takes so many bytes more on every open stream.
     pub(crate) async fn open_windows(&mut self, bytes: u32) -> Result<()> {
         let more = bytes.to_be_bytes();

@@ -37,8 +37,8 @@ impl ActivityStage {
 /// had a response would evict nothing but those that come after it.
 pub(super) const ARRIVING: Duration = Duration::from_millis(100);
 
-/// How long a response must have stood still before it may be evicted.
-const STALLED: Duration = Duration::from_secs(1);
+/// How long a response must have stood still, or how far it must be behind a usual reader, before it may be evicted.
+pub(super) const STALLED: Duration = Duration::from_secs(1);
 
 /// The activity of a connection or a request. Reading it never blocks the one whose activity it is.
 #[derive(Debug)]
@@ -90,8 +90,22 @@ impl Activity {
         }
     }
 
-    /// Enters a stage.
+    /// Enters a stage, and moves on.
     pub(crate) fn set(&self, progress: ActivityStage) {
+        self.enter(progress);
+        // What is computed is not evicted, whenever it last moved: to read the clock costs as much as all the rest.
+        if progress != ActivityStage::Computing {
+            self.moved();
+        }
+    }
+
+    /// Responds to a client that has come as far as a usual reader was at this time.
+    pub(super) fn respond(&self, as_far_as: Instant) {
+        self.enter(ActivityStage::Responding);
+        self.moved_at(as_far_as);
+    }
+
+    fn enter(&self, progress: ActivityStage) {
         let before = self.own.swap(progress as u8, Ordering::Relaxed);
         if let Some(connection) = &self.connection
             && before != progress as u8
@@ -100,18 +114,17 @@ impl Activity {
             connection.count(progress).fetch_add(1, Ordering::Relaxed);
             connection.requests[usize::from(before)].fetch_sub(1, Ordering::Relaxed);
         }
-        // What is computed is not evicted, whenever it last moved: to read the clock costs as much as all the rest.
-        if progress != ActivityStage::Computing {
-            self.moved();
-        }
     }
 
     /// Notes that bytes were received or sent.
     pub(crate) fn moved(&self) {
-        let now = Instant::now();
-        self.moved.store(self.millis(now), Ordering::Relaxed);
+        self.moved_at(Instant::now());
+    }
+
+    fn moved_at(&self, at: Instant) {
+        self.moved.store(self.millis(at), Ordering::Relaxed);
         if let Some(connection) = &self.connection {
-            connection.moved.store(connection.millis(now), Ordering::Relaxed);
+            connection.moved.store(connection.millis(at), Ordering::Relaxed);
         }
     }
 

@@ -33,7 +33,7 @@ use super::{
     connection_stream::ConnectionStream,
     exchange::{Exchange, RequestBody, ResponseBody},
     health::Health,
-    ledger::{Holding, Ledger},
+    ledger::{Holding, Ledger, LedgerLimits},
     peer::Peer,
     response_clock::{self, ResponseClock},
     standings::Standings,
@@ -89,12 +89,15 @@ impl ListenerPlaces {
     /// quarter of the connections may be without a request: they are cheap for a client, and a handshake is not for the server.
     pub(super) fn new(health: &Health, listener: &'static str, connections: usize, has_tls: bool) -> Self {
         let total = connections as u64;
-        let openings = if has_tls { total / 4 } else { total };
+        let openings = if has_tls { total / 4 } else { total }.max(1);
+        // After a pause of either side, a client with many requests opens as many connections at once. One that is served all
+        // the time must not count as a flood then.
+        let of_openings = LedgerLimits { little_with_credit: (openings / 4).max(1), ..LedgerLimits::of(openings) };
         Self {
             connections: health.ledger(listener, "connections", total),
-            openings: health.ledger(listener, "handshakes", openings.max(1)),
+            openings: health.ledger_of(listener, "handshakes", of_openings),
             streams: health.ledger(listener, "requests", total.saturating_mul(4)),
-            standings: health.standings().clone(),
+            standings: health.standings(listener),
         }
     }
 }

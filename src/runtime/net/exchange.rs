@@ -4,6 +4,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use axum::{
@@ -16,7 +17,7 @@ use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::time::Instant;
 
 use super::{
-    activity::{Activity, ActivityStage},
+    activity::{Activity, ActivityStage, STALLED},
     ledger::Holding,
     peer::Peer,
     response_clock::ResponseClock,
@@ -26,6 +27,10 @@ use crate::runtime::tls::ClientChain;
 
 /// The size of a piece of a response: h2 buffers what it gets, however small the window is.
 const PIECE: usize = 16 << 10;
+
+/// How many bytes a usual client reads in a second, at the least. A response that is read more slowly ends by its clock, but
+/// until then it counts as one that stands still: where memory is scarce, others need it more.
+const USUAL_PACE: u32 = 256 << 10;
 
 /// Who sent a request, and how far it is: an extension of every request that came over a connection.
 #[derive(Clone, Debug)]
@@ -51,6 +56,11 @@ impl Exchange {
         self.standings.earn(self.peer);
     }
 
+    /// Gives credit to the peer once it has read the response to which this is added, no slower than a usual client.
+    pub(crate) fn credit_when_read(&self) -> CreditWhenRead {
+        CreditWhenRead { peer: self.peer, standings: self.standings.clone() }
+    }
+
     /// Whether the peer has credit.
     pub(crate) fn has_credit(&self) -> bool {
         self.standings.has_credit(self.peer, Instant::now())
@@ -65,6 +75,13 @@ impl HeldByResponse {
     pub(crate) fn new(held: impl IntoIterator<Item = Holding>) -> Self {
         Self(Arc::new(held.into_iter().collect()))
     }
+}
+
+/// Credit for a response that is read: an extension of the response.
+#[derive(Clone, Debug)]
+pub(crate) struct CreditWhenRead {
+    peer: Peer,
+    standings: Standings,
 }
 
 /// The body of a request, which reports its progress.
@@ -110,6 +127,31 @@ impl HttpBody for RequestBody {
     }
 }
 
+/// How far the client of a response has come.
+#[derive(Debug)]
+struct ReadProgress {
+    /// When a client of the usual pace would have read as much. `None`: the client has read all that there was.
+    as_far_as: Option<Instant>,
+    /// The bytes that it reads now.
+    piece: usize,
+}
+
+impl ReadProgress {
+    /// The piece before was read, and the client waits for another one.
+    fn wait(&mut self) {
+        self.as_far_as = None;
+    }
+
+    /// The piece before was read, and this one follows at once. Returns how far the client has come.
+    fn next(&mut self, piece: usize) -> Instant {
+        let usual = Duration::from_secs(1).saturating_mul(u32::try_from(self.piece).unwrap_or(u32::MAX)) / USUAL_PACE;
+        let now = Instant::now();
+        let as_far_as = self.as_far_as.map_or(now, |at| now.min(at + usual));
+        (self.as_far_as, self.piece) = (Some(as_far_as), piece);
+        as_far_as
+    }
+}
+
 /// The body of a response, in pieces that the clock counts. With it ends what the exchange held.
 pub(super) struct ResponseBody {
     body: Body,
@@ -119,6 +161,8 @@ pub(super) struct ResponseBody {
     splits_end: bool,
     clock: ResponseClock,
     activity: Arc<Activity>,
+    read: ReadProgress,
+    credit: Option<CreditWhenRead>,
     #[expect(dead_code, reason = "held, never read")]
     held: (Option<HeldByResponse>, Option<Holding>),
 }
@@ -133,9 +177,10 @@ impl ResponseBody {
         splits_end: bool,
     ) -> Response {
         let (mut head, body) = response.into_parts();
-        let held = (head.extensions.remove(), place);
+        let (held, credit) = ((head.extensions.remove(), place), head.extensions.remove());
         activity.ends(&clock, clock.reset());
-        Response::from_parts(head, Body::new(Self { body, rest: Bytes::new(), splits_end, clock, activity, held }))
+        let (rest, read) = (Bytes::new(), ReadProgress { as_far_as: None, piece: 0 });
+        Response::from_parts(head, Body::new(Self { body, rest, splits_end, clock, activity, read, credit, held }))
     }
 }
 
@@ -148,7 +193,11 @@ impl HttpBody for ResponseBody {
             // Until a piece is ready, the client is not the one that is slow.
             self.clock.stop();
             self.activity.set(ActivityStage::Computing);
-            match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+            let Poll::Ready(polled) = Pin::new(&mut self.body).poll_frame(cx) else {
+                self.read.wait();
+                return Poll::Pending;
+            };
+            match polled {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => self.rest = data,
                     Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
@@ -164,7 +213,8 @@ impl HttpBody for ResponseBody {
         // The pieces before this one were read, or are in buffers of a bounded size.
         self.clock.add(piece.len());
         self.clock.start();
-        self.activity.set(ActivityStage::Responding);
+        let as_far_as = self.read.next(piece.len());
+        self.activity.respond(as_far_as);
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
@@ -185,9 +235,47 @@ impl HttpBody for ResponseBody {
 impl Drop for ResponseBody {
     fn drop(&mut self) {
         self.clock.stop();
+        if let Some(CreditWhenRead { peer, standings }) = self.credit.take()
+            && self.is_end_stream()
+            && self.read.next(0).elapsed() < STALLED
+        {
+            standings.earn(peer);
+        }
         // What the exchange still holds is released at once, or by a job that outlives it. Nobody gains by an eviction, and
         // on this connection the next request may have begun. The connection is idle from now on.
         self.activity.set(ActivityStage::Computing);
         self.activity.moved();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    /// Reads so many bytes at once, with this pause before the next. Returns how far behind a usual client that is in the end.
+    async fn lag(reads: &[(usize, u64)]) -> Duration {
+        let mut read = ReadProgress { as_far_as: None, piece: 0 };
+        for (bytes, millis) in reads {
+            read.next(*bytes);
+            advance(Duration::from_millis(*millis)).await;
+        }
+        read.next(0).elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_slowly_falls_behind() {
+        let usual = USUAL_PACE as usize;
+        let rows: [(&str, &[_], u64); 5] = [
+            ("nothing read", &[], 0),
+            ("at the usual pace", &[(usual, 1000), (usual / 2, 500)], 0),
+            ("at half the pace", &[(usual, 2000), (usual, 2000)], 2000),
+            ("a fast beginning buys no time", &[(usual, 0), (usual, 0), (usual / 2, 1000)], 500),
+            ("who reads fast catches up", &[(usual, 3000), (usual, 0), (usual, 0)], 0),
+        ];
+        for (name, reads, millis) in rows {
+            assert_eq!(lag(reads).await, Duration::from_millis(millis), "{name}");
+        }
     }
 }

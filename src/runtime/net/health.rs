@@ -1,6 +1,9 @@
 //! The health of a server: whether it accepts requests, its metrics, and the ledgers of what is scarce.
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::watch;
@@ -19,7 +22,8 @@ pub struct Health {
     /// The metrics of the server.
     pub metrics: Arc<MetricsRegistry>,
     ledgers: LedgerMetricsFamily,
-    standings: Standings,
+    /// By listener: who may call the REST API without a certificate must not earn a standing with the webhook.
+    standings: Arc<Mutex<BTreeMap<&'static str, Standings>>>,
 }
 
 impl Default for Health {
@@ -27,14 +31,19 @@ impl Default for Health {
         let (running, metrics, ledgers) =
             (Arc::default(), Arc::<MetricsRegistry>::default(), LedgerMetricsFamily::default());
         metrics.register(|registry| ledgers.register(registry));
-        Self { running, metrics, ledgers, standings: Standings::default() }
+        Self { running, metrics, ledgers, standings: Arc::default() }
     }
 }
 
 impl Health {
     /// A ledger of `total` of a resource of a listener, which counts what it evicts and refuses.
     pub(crate) fn ledger(&self, listener: &'static str, resource: &'static str, total: u64) -> Ledger {
-        Ledger::new(LedgerLimits::of(total), self.standings.clone(), self.ledgers.of(listener, resource))
+        self.ledger_of(listener, resource, LedgerLimits::of(total))
+    }
+
+    /// The same with limits of its own.
+    pub(super) fn ledger_of(&self, listener: &'static str, resource: &'static str, limits: LedgerLimits) -> Ledger {
+        Ledger::new(limits, self.standings(listener), self.ledgers.of(listener, resource))
     }
 
     /// The counter of what is evicted for want of a resource of a listener.
@@ -42,9 +51,9 @@ impl Health {
         self.ledgers.of(listener, resource).evicted
     }
 
-    /// The standings of peers, on all listeners.
-    pub(super) fn standings(&self) -> &Standings {
-        &self.standings
+    /// The standings of the peers of a listener.
+    pub(super) fn standings(&self, listener: &'static str) -> Standings {
+        self.standings.lock().unwrap_or_else(PoisonError::into_inner).entry(listener).or_default().clone()
     }
 
     /// Whether the server accepts requests: from the first accept to the begin of the shutdown.

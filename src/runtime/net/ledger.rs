@@ -36,7 +36,7 @@ pub(crate) struct LedgerLimits {
 impl LedgerLimits {
     /// An eighth of `total` is left to peers that hold at most a 64th of it.
     pub(crate) fn of(total: u64) -> Self {
-        Self { total, reserve: total / 8, little: (total / 64).max(1), little_with_credit: (total / 16).max(1) }
+        Self { total, reserve: total / 8, little: (total / 64).max(1), little_with_credit: (total / 8).max(1) }
     }
 
     /// What a peer counts as holding. Those that hold little count as equal: a thousand hosts with a connection each must

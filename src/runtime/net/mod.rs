@@ -42,7 +42,7 @@ mod write_timeout;
 pub(crate) use activity::{Activity, ActivityStage};
 pub use bound_socket::BoundSocket;
 pub(crate) use claim::Claim;
-pub(crate) use exchange::{Exchange, HeldByResponse};
+pub(crate) use exchange::{CreditWhenRead, Exchange, HeldByResponse};
 pub use health::Health;
 pub(crate) use ledger::{Holding, Ledger};
 pub use listen_address::ListenAddress;

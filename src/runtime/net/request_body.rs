@@ -5,14 +5,9 @@ use std::time::Duration;
 use axum::body::{Body, BodyDataStream, HttpBody};
 use bytes::Bytes;
 use futures::StreamExt;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
-use super::{
-    claim::Claim,
-    eviction_choice::Victims,
-    exchange::Exchange,
-    ledger::{Holding, Ledger},
-};
+use super::{claim::Claim, exchange::Exchange, ledger::Ledger};
 
 /// The least that a body counts in bytes, once its first byte has arrived: the request itself needs about as much. So a body
 /// up to this size that arrives in one piece takes nothing: the place of its request or connection covers it.
@@ -92,14 +87,8 @@ impl BodyPieces {
 pub(crate) struct ReceivedBody {
     pub(crate) bytes: Bytes,
     /// The memory that it takes. A small body takes none.
-    pub(crate) memory: Option<Holding>,
+    pub(crate) memory: Claim,
 }
-
-/// How long a body waits for memory. What holds it is mostly on its way: a request is being computed, or its response stands
-/// still and may be evicted a second later.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// The first and the longest pause until memory is asked for again.
-const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(80)];
 
 /// Receives a body. Its memory is charged as it arrives, so that a client which only announces a body, or sends it slowly,
 /// keeps nobody else from sending. While it waits for memory, nothing more is read from its client.
@@ -112,7 +101,8 @@ pub(crate) async fn receive(
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let limit = usize::try_from(limits.size).unwrap_or(usize::MAX);
     let mut pieces = BodyPieces::new(body, limits)?;
-    let (mut all, mut charge) = (Vec::<u8>::new(), BodyCharge::new(memory, exchange, limits.deadline));
+    let (mut all, mut charge) =
+        (Vec::<u8>::new(), BodyCharge { claim: Claim::new(memory, exchange), deadline: limits.deadline });
     loop {
         let next = tokio::select! {
             biased;
@@ -133,51 +123,36 @@ pub(crate) async fn receive(
             if length > SMALL_BODY {
                 charge.grow_to(length).await?;
             }
-            return Ok(ReceivedBody { bytes: piece, memory: charge.claim.into_holding() });
+            return Ok(ReceivedBody { bytes: piece, memory: charge.claim });
         }
         if length > all.capacity() {
             // Reserve a few times of what has arrived: what was announced may never arrive, but many small steps would
             // fragment the memory.
-            let most = if announced < length { limit } else { announced };
+            let most = match announced < length {
+                _ if pieces.is_end() => length,
+                true => limit,
+                false => announced,
+            };
             let capacity = all.capacity().saturating_mul(4).clamp(length, most);
             charge.grow_to(capacity).await?;
             all.reserve_exact(capacity - all.len());
         }
         all.extend_from_slice(&piece);
     }
-    Ok(ReceivedBody { bytes: all.into(), memory: charge.claim.into_holding() })
+    Ok(ReceivedBody { bytes: all.into(), memory: charge.claim })
 }
 
 /// The memory of a body that arrives.
 struct BodyCharge {
     claim: Claim,
-    /// How long it may still wait for more, and until when.
-    patience: Duration,
     deadline: Option<Instant>,
 }
 
 impl BodyCharge {
-    fn new(memory: &Ledger, exchange: &Exchange, deadline: Option<Instant>) -> Self {
-        Self { claim: Claim::new(memory, exchange, None), patience: PATIENCE, deadline }
-    }
-
-    /// Charges so many bytes in all, as soon as there are enough. One without credit takes nothing from one with credit before
-    /// it has waited: a body that arrives is all there is to evict while all other requests are computed.
+    /// Charges so many bytes in all, as soon as there are enough.
     async fn grow_to(&mut self, bytes: usize) -> Result<(), BodyError> {
         let amount = bytes.max(SMALL_BODY) as u64;
-        let [mut pause, longest] = PAUSES;
-        while !self.claim.resize_from(Victims::WithoutCredit, amount) {
-            let is_late = self.deadline.is_some_and(|deadline| Instant::now() + pause >= deadline);
-            if is_late || self.patience < pause {
-                return if self.claim.insist(amount) { Ok(()) } else { Err(BodyError::NoMemory) };
-            }
-            self.patience -= pause;
-            if timeout(pause, self.claim.activity().evicted()).await.is_ok() {
-                return Err(BodyError::NoMemory);
-            }
-            pause = (pause * 2).min(longest);
-        }
-        Ok(())
+        if self.claim.wait_for(amount, self.deadline).await { Ok(()) } else { Err(BodyError::NoMemory) }
     }
 }
 
@@ -191,7 +166,7 @@ mod tests {
     use super::{
         super::{
             activity::{Activity, ActivityStage},
-            ledger::LedgerLimits,
+            ledger::{Holding, LedgerLimits},
             ledger_metrics::LedgerMetrics,
             peer::Peer,
             standings::Standings,
@@ -247,6 +222,22 @@ mod tests {
             drop(other);
         };
         assert_eq!(join!(memory.send(2, None), free).0, (155, None));
+    }
+
+    /// Many that hold a part and wait for the rest would wait for each other.
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_waits_may_be_evicted_although_all_of_it_is_there() {
+        let memory = Memory::new();
+        let _computed = memory.held(1, ALL / 2, ActivityStage::Computing);
+        let exchange = Memory::exchange(2);
+        exchange.activity.set(ActivityStage::Computing);
+        let mut waits = Claim::new(&memory.ledger, &exchange);
+        assert!(waits.wait_for(ALL / 4, None).await);
+        let other = async {
+            sleep(Duration::from_millis(100)).await;
+            memory.send(3, None).await
+        };
+        assert_eq!(join!(waits.wait_for(ALL, None), other), (false, (0, None)));
     }
 
     #[tokio::test(start_paused = true)]

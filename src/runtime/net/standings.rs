@@ -1,4 +1,4 @@
-//! The standings of peers: the credit of those whose reviews were answered, and those that are barred for a moment.
+//! The standings of the peers of a listener: the credit of those whose requests were answered, and those that are barred for a moment.
 //!
 //! Connections of peers with credit are the last to be evicted. A peer that begins many requests and completes none is barred:
 //! to refuse a connection costs nothing, while each handshake and each head costs the server more than the client.
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::peer::Peer;
 
-/// The credit of one answered review, and the most that a peer has.
+/// The credit of one answered request, and the most that a peer has.
 const ONE: Duration = Duration::from_secs(10);
 const MOST: Duration = Duration::from_mins(1);
 /// Nearly the most: the credit of a peer with many reviews is not updated for each of them.
@@ -44,7 +44,7 @@ struct PeerTimes {
 }
 
 impl Standings {
-    /// Gives credit for an answered review. It expires: a peer keeps what it earned in the last minute.
+    /// Gives credit for an answered request. It expires: a peer keeps what it earned in the last minute.
     pub(crate) fn earn(&self, peer: Peer) {
         let now = Instant::now();
         update(&self.0.credit, peer, |until| match until {

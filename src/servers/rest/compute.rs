@@ -19,7 +19,7 @@ use super::{
     problem::{ApiError, ProblemKind},
 };
 use crate::runtime::{
-    net::{self, BodyError, Claim, Exchange, HeldByResponse, ReceivedBody, SMALL_BODY},
+    net::{self, BodyError, Claim, CreditWhenRead, Exchange, HeldByResponse, ReceivedBody, SMALL_BODY},
     workers::{SHORT, WorkError},
 };
 
@@ -73,12 +73,13 @@ pub(crate) struct JsonAnswer {
     json: Vec<u8>,
     problems: Option<usize>,
     held: Option<HeldByResponse>,
+    credit: Option<CreditWhenRead>,
 }
 
 impl JsonAnswer {
     pub(crate) fn json(value: &impl Serialize) -> Result<Self, ApiError> {
         match serde_json::to_vec(value) {
-            Ok(json) => Ok(Self { json, problems: None, held: None }),
+            Ok(json) => Ok(Self { json, problems: None, held: None, credit: None }),
             Err(e) => Err(ApiError::new(ProblemKind::Internal, e.to_string())),
         }
     }
@@ -98,6 +99,9 @@ impl IntoResponse for JsonAnswer {
         }
         if let Some(held) = self.held {
             response.extensions_mut().insert(held);
+        }
+        if let Some(credit) = self.credit {
+            response.extensions_mut().insert(credit);
         }
         response
     }
@@ -130,16 +134,19 @@ async fn read_and_work(
     let limit = app.limits.body_in(format);
     let limits = app.limits.of_body(limit as u64);
     let received = net::receive(request.into_body(), limits, &app.memory, exchange).await;
-    let ReceivedBody { bytes, memory: held } = received.map_err(|error| match error {
+    let ReceivedBody { bytes, memory: mut claim } = received.map_err(|error| match error {
         BodyError::TooLarge(_) => too_large(&app.limits, format),
         error => app.body_error(error),
     })?;
-    let memory = BodyMemory { app: app.clone(), claim: Claim::new(&app.memory, exchange, held) };
+    if (SMALL_BODY + 1..=SHORT).contains(&bytes.len()) && !claim.wait_for(2 * bytes.len() as u64, None).await {
+        return Err(app.body_error(BodyError::NoMemory));
+    }
+    let memory = BodyMemory { app: app.clone(), claim };
     let body = match encoding {
         Encoding::Identity => WaitingBody { bytes, is_gzip: false, memory },
         Encoding::Gzip => decompress_if_short(app, exchange, bytes, memory, limit.min(SHORT)).await?,
     };
-    let (worker, account) = (app.clone(), ObjectMemory::new(app, exchange));
+    let (worker, account, credit) = (app.clone(), ObjectMemory::new(app, exchange), exchange.credit_when_read());
     let done = app.workers.run_while_wanted(exchange.peer, (), body.work(limit), move |interrupt| {
         let app = worker;
         let (bytes, mut memory) = body.decompress(format, interrupt)?;
@@ -147,9 +154,10 @@ async fn read_and_work(
         let RestLimits { body_objects: max_memory, object_memory, .. } = app.limits;
         let max_charge = object_memory / 2;
         let answer = work(&app, PostedBody { bytes, format, interrupt, max_memory, max_charge, account })?;
-        // The body is gone. So an answer that is no longer than the body is never refused.
+        // The body is gone. So an answer that is no longer than what the body has charged is never refused.
         memory.resize(answer.json.len())?;
-        Ok(JsonAnswer { held: Some(HeldByResponse::new(memory.claim.into_holding())), ..answer })
+        let held = Some(HeldByResponse::new(memory.claim.into_holding()));
+        Ok(JsonAnswer { held, credit: Some(credit), ..answer })
     });
     done.await.map_err(|error| app.work_error(error))?
 }

@@ -19,7 +19,7 @@ struct Held {
 
 impl ObjectMemory {
     pub(super) fn new(app: &RestApp, exchange: &Exchange) -> Self {
-        Self(Mutex::new(Held { bytes: 0, claim: Claim::new(&app.object_memory, exchange, None) }))
+        Self(Mutex::new(Held { bytes: 0, claim: Claim::new(&app.object_memory, exchange) }))
     }
 
     fn change(&self, change: impl FnOnce(u64) -> u64) -> bool {

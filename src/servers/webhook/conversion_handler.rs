@@ -47,17 +47,17 @@ async fn respond(webhook: Arc<Webhook>, request: Request) -> Result<Response, St
         timeout_at(latest.max(Instant::now() + GRACE), conversions.run_while_wanted(exchange.peer, (), length, work))
             .await
             .map_err(|_| busy())?;
-    let (response, memory) = converted.map_err(|error| match error {
+    let (response, mut memory) = converted.map_err(|error| match error {
         WorkError::Busy => busy(),
         WorkError::Panicked => StatusError::internal("the conversion failed"),
     })?;
     let response = response?;
     // The response takes the place of the body.
-    if !memory.as_ref().is_none_or(|memory| memory.resize(response.len() as u64)) {
+    if memory.is_held() && !memory.resize(response.len() as u64) {
         return Err(StatusError::busy("other conversions take all memory"));
     }
     let mut response = json(response);
-    response.extensions_mut().insert(HeldByResponse::new(memory));
+    response.extensions_mut().insert(HeldByResponse::new(memory.into_holding()));
     Ok(response)
 }
 

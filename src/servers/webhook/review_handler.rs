@@ -79,7 +79,7 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
     let answer = attempts(&webhook, &review).await?;
     exchange.credit();
     // A worker that was too late still has the body, and with it its memory.
-    let memory = Arc::into_inner(review.body).and_then(|body| body.memory);
+    let memory = Arc::into_inner(review.body).and_then(|body| body.memory.into_holding());
     let charged = memory.filter(|_| answer.len() > SMALL_RESPONSE);
     // The answer takes the place of the body, which is larger than every patch but one of a hostile object.
     if !charged.as_ref().is_none_or(|memory| memory.resize(answer.len() as u64)) {

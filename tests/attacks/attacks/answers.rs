@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    time::{sleep, timeout},
+    time::{sleep, timeout, timeout_at},
 };
 
 use crate::{
@@ -29,6 +29,10 @@ pub(super) const BUFFER: u32 = 4 << 10;
 /// The pause after a refusal.
 const REFUSED: Duration = Duration::from_millis(50);
 const SECOND: Duration = Duration::from_secs(1);
+/// The answer to a slow reader, and how it reads.
+const SLOW_CONVERSION: usize = 1 << 20;
+const SLOW_EVERY: Duration = Duration::from_millis(600);
+const SLOW_WINDOW: u32 = 20_000;
 const CONVERT: &str = "/convert?timeout=30s";
 
 /// Posts on all streams of a connection whose windows are closed, again wherever the server ends a stream. Each window
@@ -82,6 +86,44 @@ pub(super) async fn hardly_read(
         }
     }
     Ok(())
+}
+
+/// Posts one request after the other, and takes each answer at a pace that no clock ends: 33 KB in a second.
+async fn take_slowly<S: AsyncRead + AsyncWrite + Unpin>(
+    attacker: &Attacker,
+    io: S,
+    scheme: Scheme,
+    request: &Request,
+) -> Result<()> {
+    let mut http2 = Http2::open(io, scheme, &[(INITIAL_WINDOW, 0)]).await?;
+    let mut opened = Instant::now();
+    loop {
+        if http2.open_streams() == 0 {
+            attacker.requested(1);
+            if !http2.send(request).await? {
+                sleep(REFUSED).await;
+            }
+        }
+        let due = opened + SLOW_EVERY;
+        if let Ok(frame) = timeout_at(due.into(), http2.next_frame()).await {
+            attacker.answered(u64::from(frame?.ends_stream()));
+        } else {
+            http2.open_window(SLOW_WINDOW).await?;
+            http2.open_windows(SLOW_WINDOW).await?;
+            opened = due;
+        }
+    }
+}
+
+pub(super) fn slowly_read_conversions(attacker: &Attacker) {
+    let request = Request::post("/v1/convert?to=roster.dev/v1", bodies::policy_list(SLOW_CONVERSION).as_bytes());
+    attacker.clients(120, move |attacker, number| {
+        let request = request.clone();
+        async move {
+            let tcp = attacker.tcp(number, attacker.targets.rest.context("no REST API")?).await?;
+            take_slowly(&attacker, tcp, Scheme::Http, &request).await
+        }
+    });
 }
 
 pub(super) fn conversions_over_http2(attacker: &Attacker) {

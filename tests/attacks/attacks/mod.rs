@@ -75,6 +75,12 @@ pub(crate) const ALL: &[Attack] = &[
         start: answers::plans_over_http1,
     },
     Attack {
+        name: "slowly-read-conversions",
+        about: "120 clients of /v1/convert over HTTP/2 that read answers of 1 MiB at 33 KB per second",
+        sites: REST,
+        start: answers::slowly_read_conversions,
+    },
+    Attack {
         name: "admin-connections",
         about: "1030 connections to the admin listener that had one answer",
         sites: BOTH,

@@ -4,7 +4,7 @@ mod h2;
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{Router, body::Body, routing::get};
+use axum::{Extension, Router, body::Body, routing::get};
 use bytes::Bytes;
 use futures::StreamExt;
 use prometheus_client::metrics::gauge::Gauge;
@@ -15,10 +15,11 @@ use tokio::{
 };
 
 use super::{
-    Health,
+    CreditWhenRead, Exchange, Health,
     connection::{ConnectionLimits, Connections, ListenerPlaces, OpenedStream},
     peer::Peer,
     response_clock::ResponseClock,
+    standings::Standings,
 };
 use h2::{Client, RST_STREAM};
 
@@ -32,9 +33,11 @@ struct TestServer {
     connections: Connections,
     /// One permit for each answer of `/big` that is not held.
     answers: Arc<Semaphore>,
+    standings: Standings,
 }
 
-/// A server with an answer of 1 MiB at `/big`, a slow one at `/slow`, and a panic at `/bug`.
+/// A server with an answer of 1 MiB at `/big`, one that earns credit at `/credit`, a slow one at `/slow`, and a panic at
+/// `/bug`.
 fn server() -> TestServer {
     let answers = Arc::new(Semaphore::new(8));
     let permits = answers.clone();
@@ -58,12 +61,15 @@ fn server() -> TestServer {
     let router = Router::new()
         .route("/", get(|| async { "ok" }))
         .route("/big", get(big))
+        .route("/credit", get(credit))
         .route("/slow", get(slow))
         .route("/bug", get(bug));
     let (open, first_request_grace) = (Gauge::default(), Duration::ZERO);
     let limits = ConnectionLimits { head: HEAD, write: WRITE, first_request_grace };
     let places = ListenerPlaces::new(&Health::default(), "test", 1024, true);
+    let standings = places.standings.clone();
     TestServer {
+        standings,
         connections: Connections::new(
             router,
             || axum::response::Response::new("no place".into()),
@@ -74,6 +80,10 @@ fn server() -> TestServer {
         open,
         answers,
     }
+}
+
+async fn credit(Extension(exchange): Extension<Exchange>) -> (Extension<CreditWhenRead>, Vec<u8>) {
+    (Extension(exchange.credit_when_read()), vec![b'x'; 1 << 20])
 }
 
 async fn bug() -> &'static str {
@@ -198,6 +208,24 @@ async fn an_http1_client_that_reads_nothing_is_disconnected() {
     assert_eq!((server.open(), server.answers.available_permits()), (1, 7));
     sleep(WRITE).await;
     assert_eq!((server.open(), server.answers.available_permits()), (0, 8));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_its_answer_earns_credit() {
+    const REQUEST: &str = "GET /credit HTTP/1.1\r\nhost: x\r\n\r\n";
+    for (name, kilobytes, pause, want) in
+        [("all", 1024, 0, true), ("slowly", 1024, 100, false), ("half", 512, 0, false)]
+    {
+        let server = server();
+        let mut client = server.send(REQUEST).await;
+        for _ in 0..kilobytes / 4 {
+            client.read_exact(&mut [0; 4096]).await.unwrap();
+            sleep(Duration::from_millis(pause)).await;
+        }
+        drop(client);
+        sleep(Duration::from_millis(1)).await;
+        assert_eq!(server.standings.has_credit(Peer::UNKNOWN, Instant::now()), want, "{name}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,10 +12,10 @@ use std::{
 };
 
 use anyhow::{Context, anyhow, ensure};
-use roster_engine::model::HashSeed;
+use roster_engine::model::{HashSeed, spelling::nearest};
 use roster_manifests::lint::{Skip, is_kustomization, path_within};
 
-use super::{messages, suggestion::nearest};
+use super::messages;
 
 /// The files that the arguments name, with directories replaced by the files in them.
 #[derive(Debug, Default)]

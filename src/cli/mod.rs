@@ -47,7 +47,6 @@ pub mod serve;
 mod server_permissions;
 mod service_choice;
 mod style;
-mod suggestion;
 mod table;
 mod test;
 mod view;

@@ -7,13 +7,18 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
-use roster_engine::{model::LabelQuery, reason::Reason};
+use roster_engine::{
+    model::{
+        LabelQuery,
+        spelling::{did_you_mean, nearest},
+    },
+    reason::Reason,
+};
 use roster_manifests::inventory::{Entry, Index};
 
 use super::{
     input_paths::{has_known_extension, is_stdin},
     messages,
-    suggestion::{did_you_mean, nearest},
 };
 
 /// Arguments that choose Services.

@@ -1,6 +1,6 @@
 //! The kinds of Kubernetes itself, and what was probably meant where there is none of the name.
 
-use super::schema::typo_letters;
+use roster_engine::model::spelling::typo;
 
 /// The API versions that kube-apiserver 1.37 serves with all of them enabled, and the kinds of each.
 const KINDS: &[(&str, &[&str])] = &[
@@ -135,7 +135,7 @@ pub(super) fn like(kind: &str) -> Option<(&'static str, &'static str)> {
 
 /// Whether a group is probably a misspelt one of Kubernetes' own.
 fn is_misspelt(group: &str, own: &str) -> bool {
-    typo_letters(group, own).is_some()
+    typo(group, own).is_some()
 }
 
 /// All types that manifests have.
@@ -158,7 +158,7 @@ fn nearest(
     kind: &str,
     among: impl Iterator<Item = (&'static str, &'static str)>,
 ) -> Option<(&'static str, &'static str)> {
-    let letters = |found: (&'static str, &'static str)| Some((typo_letters(found.1, kind)?, found));
+    let letters = |found: (&'static str, &'static str)| Some((typo(found.1, kind)?, found));
     among.filter_map(letters).min_by_key(|(letters, _)| *letters).map(|(_, found)| found)
 }
 

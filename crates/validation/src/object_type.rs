@@ -1,5 +1,6 @@
 //! Whether Kubernetes has the kind of an object in its `apiVersion`.
 
+use roster_engine::model::spelling::typo;
 use roster_engine::{
     model::json::{pointer::Pointer, raw::JsonMembers},
     reason::Reason,
@@ -9,7 +10,7 @@ use serde_json::value::RawValue;
 use super::{
     api_kinds::{self, ApiKind},
     faults::{Faults, quoted},
-    schema::{Schemas, TypeId, typo_letters},
+    schema::{Schemas, TypeId},
     values::TypeMeta,
 };
 
@@ -74,7 +75,7 @@ fn check_list(object: &RawValue, faults: &mut Faults<'_>) {
     if members.get("items").is_some() {
         return;
     }
-    let near = members.names().filter(|name| typo_letters(name, "items").is_some()).min();
+    let near = members.names().filter(|name| typo(name, "items").is_some()).min();
     match near {
         Some(name) => {
             let message = format!("a list has no field {}; did you mean items?", quoted(name));

@@ -10,6 +10,7 @@ use std::{
 };
 
 use flate2::read::GzDecoder;
+use roster_engine::model::spelling::typo;
 use serde::Deserialize;
 
 /// The schemas of all kinds that are checked.
@@ -156,7 +157,7 @@ impl ObjectType {
     /// The field that was probably meant: it differs in case only, or in a letter or two.
     pub(super) fn nearest(&self, name: &str) -> Option<&str> {
         let fields = self.fields.iter().map(|field| field.name.as_str());
-        let typos = fields.filter_map(|field| Some((typo_letters(field, name)?, field)));
+        let typos = fields.filter_map(|field| Some((typo(field, name)?, field)));
         typos.min_by_key(|(letters, _)| *letters).map(|(_, field)| field)
     }
 }
@@ -195,32 +196,6 @@ impl ValueType {
             }
         })
     }
-}
-
-/// How many letters differ, apart from their case, if one name is probably the other one, mistyped: a letter, or two that have
-/// changed places or are those of a long name. `hosts` and `ports` are two words.
-pub(super) fn typo_letters(a: &str, b: &str) -> Option<usize> {
-    /// The shortest name in which two other letters make no other word.
-    const LONG: usize = 8;
-    let [a, b] = [a, b].map(str::to_ascii_lowercase);
-    let sorted = |text: &str| {
-        let mut bytes = text.as_bytes().to_vec();
-        bytes.sort_unstable();
-        bytes
-    };
-    let letters = edit_distance(&a, &b);
-    let is_typo = match letters {
-        0 | 1 => true,
-        2 => a.len().max(b.len()) >= LONG || sorted(&a) == sorted(&b),
-        _ => false,
-    };
-    is_typo.then_some(letters)
-}
-
-/// How many letters to insert, remove or replace to make one text of the other. Long texts are not compared.
-fn edit_distance(a: &str, b: &str) -> usize {
-    const LONGEST: usize = 100;
-    if a.len().max(b.len()) > LONGEST { LONGEST } else { strsim::levenshtein(a, b) }
 }
 
 #[cfg(test)]
@@ -268,23 +243,6 @@ mod tests {
         assert_eq!(required, ["selector", "template"]);
         for (name, want) in [("Replicas", Some("replicas")), ("stratgy", Some("strategy")), ("containers", None)] {
             assert_eq!(spec.nearest(name), want, "{name}");
-        }
-    }
-
-    #[test]
-    fn another_word_is_no_typo() {
-        for (a, b, want) in [
-            ("Replicas", "replicas", Some(0)),
-            ("imgae", "image", Some(2)),
-            ("port", "ports", Some(1)),
-            ("hosts", "ports", None),
-            ("paths", "ports", None),
-            ("containrs", "containers", Some(1)),
-            ("contianerz", "containers", None),
-            ("initialDelaySecs", "initialDelaySeconds", None),
-            ("selectrs", "selector", Some(2)),
-        ] {
-            assert_eq!((typo_letters(a, b), typo_letters(b, a)), (want, want), "{a} {b}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::Error;
 use roster_admission::{Remedy, Rule};
-use roster_engine::{enumeration::any_of, reason::Reason};
+use roster_engine::{enumeration::any_of, model::spelling::nearest, reason::Reason};
 use serde::Serialize;
 
 use crate::cli::{
@@ -12,7 +12,6 @@ use crate::cli::{
     output::{ItemWriter, Output, OutputFormat},
     service_choice::ServiceNotFound,
     style::BOLD,
-    suggestion::nearest,
 };
 
 /// The examples of the rules, each below a heading with the code of its rule.

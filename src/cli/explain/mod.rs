@@ -14,6 +14,7 @@ use std::{io::Write, sync::OnceLock};
 
 use anyhow::{bail, ensure};
 use clap::Args;
+use roster_engine::model::spelling::{did_you_mean, nearest};
 use roster_engine::{
     model::{Pod, Text},
     reason::Severity,
@@ -26,7 +27,6 @@ use super::{
     messages,
     outcome::Outcome,
     output::{Output, command_formats},
-    suggestion::{did_you_mean, nearest},
     view::{NodeView, SchemeArgs, ViewInput},
 };
 use explainer::Explainer;

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use roster_engine::model::spelling::{did_you_mean, nearest};
 use roster_engine::{
     model::{EndpointSlice, Family, Labels, Node, Nodes, ObjectKey, Text, names},
     phrase::{absent, absent_of, counted},
@@ -11,8 +12,6 @@ use roster_engine::{
     view::{Scheme, ViewedCluster, ViewedService, planned_slices},
 };
 use roster_manifests::inventory::{Entry, Findings, Index, Inventory, ServiceFindings, whole, workloads::UnreadMatch};
-
-use crate::cli::suggestion::{did_you_mean, nearest};
 
 /// The objects of an input that views read, and what of them is assumed.
 pub(in crate::cli) struct ViewInput<'a> {

@@ -5,10 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use roster_engine::model::{
-    Cidr,
-    json::{message::nearest, pointer::escape},
-};
+use roster_engine::model::{Cidr, json::pointer::escape, spelling::nearest};
 use serde_json::{Map, Value};
 
 use super::{schema::NAME, version::PolicyVersion};
@@ -115,7 +112,8 @@ impl SchemaViolations {
         let choices: Vec<&str> = schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let length = text.chars().count() as u64;
         if !choices.is_empty() && !choices.contains(&text) {
-            let choices = if choices.len() > 6 { nearest(&choices, text) } else { choices };
+            let is_long = choices.len() > 6;
+            let choices = if is_long { Vec::from_iter(nearest(text, choices, |c| *c)) } else { choices };
             let hint = if choices.is_empty() { String::new() } else { format!("; try {}", choices.join(", ")) };
             self.add(at, format!("is {:?}, which is not a known value{hint}", short(text)));
         } else if schema["minLength"].as_u64().is_some_and(|least| length < least) {
@@ -182,6 +180,6 @@ fn article(wanted: &str) -> &'static str {
 
 /// A hint about a known field with a similar name.
 fn hint(known: Option<&Map<String, Value>>, name: &str) -> String {
-    let names: Vec<&str> = known.into_iter().flat_map(|k| k.keys().map(String::as_str)).collect();
-    nearest(&names, name).first().map(|n| format!(" (did you mean {n}?)")).unwrap_or_default()
+    let names = known.into_iter().flat_map(|known| known.keys());
+    nearest(name, names, |name| name).map(|n| format!(" (did you mean {n}?)")).unwrap_or_default()
 }

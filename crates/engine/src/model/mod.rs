@@ -30,6 +30,7 @@ mod resource;
 mod service;
 mod slice;
 pub mod slice_version;
+pub mod spelling;
 pub mod wildcard;
 pub mod wire;
 mod zone_shares;

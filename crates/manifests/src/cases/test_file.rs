@@ -2,7 +2,12 @@
 
 use roster_admission::Rule;
 use roster_engine::{
-    model::{Text, defaults::DefaultsMode, installed::POLICY_GROUP, json::message::nearest},
+    model::{
+        Text,
+        defaults::DefaultsMode,
+        installed::POLICY_GROUP,
+        spelling::{did_you_mean, nearest},
+    },
     profile::Minor,
     reason::Reason,
     state::Limit,
@@ -188,9 +193,8 @@ fn known(code: &str, codes: &[&str]) -> Result<(), String> {
     if codes.contains(&code) {
         return Ok(());
     }
-    let meant = nearest(codes, code).join(" or ");
-    let meant = if meant.is_empty() { String::new() } else { format!("; did you mean {meant}?") };
-    Err(format!("there is no code {code:?}{meant}"))
+    let meant = nearest(code, codes, |code| *code);
+    Err(format!("there is no code {code:?}{}", did_you_mean(meant.as_slice())))
 }
 
 /// The findings about the inputs, without those of severity info.

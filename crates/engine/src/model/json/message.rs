@@ -33,21 +33,3 @@ pub fn shortened(text: &str) -> Cow<'_, str> {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
     }
 }
-
-/// The choices that differ from the text by one or two letters, or contain it.
-pub fn nearest<'t>(choices: &[&'t str], text: &str) -> Vec<&'t str> {
-    let lower = text.to_ascii_lowercase();
-    let close = |choice: &&&str| {
-        let choice = choice.to_ascii_lowercase();
-        let part = lower.len() >= 4 && (choice.contains(&lower) || lower.contains(&choice));
-        part || common_ends(&choice, &lower) + 2 >= choice.len().max(lower.len())
-    };
-    choices.iter().filter(close).copied().take(3).collect()
-}
-
-/// How many bytes two texts share at their ends: all but those of a spelling mistake.
-fn common_ends(a: &str, b: &str) -> usize {
-    let front = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
-    let most = a.len().min(b.len()) - front;
-    front + a.bytes().rev().zip(b.bytes().rev()).take(most).take_while(|(x, y)| x == y).count()
-}

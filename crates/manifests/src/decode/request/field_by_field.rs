@@ -8,9 +8,10 @@ use roster_engine::{
         ObjectKey,
         defaults::Defaults,
         json::{
-            message::{message, nearest, shortened},
+            message::{message, shortened},
             raw::JsonMembers,
         },
+        spelling::nearest,
     },
     reason::{Finding, Reason},
 };
@@ -207,7 +208,7 @@ impl<'de> Visitor<'de> for RawFields<'de> {
 
 /// The message about a field that a part of the request does not have, with the field that it may stand for.
 fn unknown_field(part: &str, fields: &[&str], name: &str) -> String {
-    match nearest(fields, name).first() {
+    match nearest(name, fields, |field| *field) {
         Some(field) => format!("is not a field of {part}; did you mean {field}?"),
         None => format!("is not a field of {part}; its fields are {}", fields.join(", ")),
     }

@@ -6,7 +6,6 @@
 mod candidate_index;
 mod comparisons;
 mod governing_service;
-mod letters;
 mod listing;
 mod manifests;
 #[cfg(test)]

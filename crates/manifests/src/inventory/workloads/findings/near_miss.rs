@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use roster_engine::model::spelling::{are_alike, letters, letters_below, typo};
 use roster_engine::{
     label_values::{LabelValues, NEIGHBOURS},
     model::{HashSeed, Labels, Text},
@@ -10,7 +11,6 @@ use roster_engine::{
 
 use super::{
     comparisons::{Comparisons, NotCompared},
-    letters::{are_alike, letters, letters_below, may_be_mistyped},
     matching::{Candidate, may_be_added},
 };
 
@@ -166,7 +166,7 @@ impl<'a> NearMiss<'a> {
         let [(key, value)] = self.differing.as_slice() else { return false };
         let labels = self.candidate.labels();
         match labels.get(key) {
-            Some(other) => may_be_mistyped(value, other),
+            Some(other) => typo(value, other).is_some(),
             None => almost_key(labels, key, value).is_some(),
         }
     }
@@ -217,7 +217,7 @@ impl<'a> NearMiss<'a> {
 
 /// The key under which the labels have `value`, if it is `key` but for a letter or two.
 fn almost_key<'a>(labels: &'a Labels, key: &str, value: &Text) -> Option<&'a Text> {
-    alike_keys(labels, key, value).find(|k| may_be_mistyped(key, k))
+    alike_keys(labels, key, value).find(|k| typo(key, k).is_some())
 }
 
 /// The keys under which the labels have `value`, and which are as long as `key` but for a letter or two.

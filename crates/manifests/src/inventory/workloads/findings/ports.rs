@@ -6,6 +6,7 @@ use std::{
     fmt::Write,
 };
 
+use roster_engine::model::spelling::{are_alike, typo};
 use roster_engine::{
     model::{ContainerPort, HashSeed, Service, TargetPort, Text, json::message::shortened, protocol_or_tcp},
     phrase::counted,
@@ -14,7 +15,6 @@ use roster_engine::{
 
 use super::{
     comparisons::{Comparisons, NotCompared},
-    letters::{are_alike, may_be_mistyped},
     listing::list,
     manifests::WorkloadOutcome,
     matching::workload_name,
@@ -257,7 +257,7 @@ fn has_typo(ports: &[ContainerPort], name: &Text, comparisons: &Comparisons) -> 
     let is_alike = |p: &&ContainerPort| !p.name.is_empty() && p.name != *name && are_alike(p.name.len(), name.len());
     let alike = || ports.iter().take(COMPARED).filter(is_alike);
     comparisons.take_mistyped(name.len(), alike().count())?;
-    Ok(alike().any(|p| may_be_mistyped(&p.name, name)))
+    Ok(alike().any(|p| typo(&p.name, name).is_some()))
 }
 
 /// The finding that the ports from one on are not compared, because enough of those before it have findings.

@@ -2,17 +2,14 @@
 
 use std::collections::HashMap;
 
+use roster_engine::model::spelling::{letters_below, typo};
 use roster_engine::{
     model::{HashSeed, ObjectKey, OwnerReference, Resource, json::message::shortened},
     reason::{Finding, Reason, Severity},
 };
 
 use super::{
-    comparisons::Comparisons,
-    letters::{letters_below, may_be_mistyped},
-    manifests::Manifests,
-    matching::workload_name,
-    unmatched::Namespaces,
+    comparisons::Comparisons, manifests::Manifests, matching::workload_name, unmatched::Namespaces,
     unread_index::UnreadMatch,
 };
 use crate::inventory::workloads::{
@@ -170,7 +167,7 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
             return Some(TargetFault { severity: Severity::Info, ..TargetFault::missing("name", message) });
         }
         let of_kind = nearest_name(alike, &target.name);
-        if let Some(typo) = of_kind.filter(|w| may_be_mistyped(&w.name, &target.name)) {
+        if let Some(typo) = of_kind.filter(|w| typo(&w.name, &target.name).is_some()) {
             return nearest("name", typo);
         }
         if let Some(fault) = self.of_other_namespace(target, &named) {

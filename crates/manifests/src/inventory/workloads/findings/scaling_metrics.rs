@@ -2,17 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use roster_engine::model::spelling::{are_alike, typo};
 use roster_engine::{
     model::{HashSeed, Text, json::message::shortened},
     reason::{Finding, Reason, Severity},
 };
 
 use super::{
-    comparisons::Comparisons,
-    letters::{are_alike, may_be_mistyped},
-    listing::list,
-    manifests::Manifests,
-    matching::workload_name,
+    comparisons::Comparisons, listing::list, manifests::Manifests, matching::workload_name,
     scale_targets::of_autoscaler,
 };
 use crate::inventory::workloads::{
@@ -129,7 +126,7 @@ fn check_container(
     if !is_compared {
         message += "; too many names are compared to find the nearest";
     }
-    let is_typo = is_compared && alike().any(|c| may_be_mistyped(&c.name, wanted));
+    let is_typo = is_compared && alike().any(|c| typo(&c.name, wanted).is_some());
     let severity = if is_typo { Reason::MetricContainerMissing.severity() } else { Severity::Info };
     let pointer = format!("{}/container", metric.pointer);
     Some(Finding { severity, ..of_autoscaler(Reason::MetricContainerMissing, autoscaler, pointer, message) })

@@ -9,6 +9,7 @@ mod service;
 mod slice;
 
 use roster_engine::model::{Resource, Service};
+use serde::de::IgnoredAny;
 
 use super::{
     Unreadable,
@@ -17,7 +18,7 @@ use super::{
     request::{AdmissionRequest, Operation, Stage},
     settings::Settings,
 };
-use endpoints::CheckedEndpoints;
+use endpoints::{CheckedAddress, CheckedEndpoints};
 use object_check::run;
 use slice::CheckedSlice;
 
@@ -46,7 +47,10 @@ pub const KINDS: [AdmissionKind; 3] = [
         resource: Resource::Endpoints,
         operations: &[Operation::Create, Operation::Update],
         mutates: true,
-        checks: run::<CheckedEndpoints>,
+        checks: |request, stage, settings, cluster| match stage {
+            Stage::Mutate => run::<CheckedEndpoints<IgnoredAny>>(request, stage, settings, cluster),
+            Stage::Validate => run::<CheckedEndpoints<CheckedAddress>>(request, stage, settings, cluster),
+        },
     },
     AdmissionKind {
         resource: Resource::EndpointSlice,

@@ -22,7 +22,7 @@ const MAX_REMOVED: usize = 1000;
 /// The value that 1.21 wrote, which did not truncate.
 const WARNING: &str = "warning";
 
-pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut RuleFindings<'_>) {
+pub(super) fn check<A>(subject: &Subject<'_, CheckedEndpoints<A>>, findings: &mut RuleFindings<'_>) {
     let counts = subject.object.counts();
     if let Some(kept) = truncate::kept(&counts) {
         let total: usize = counts.iter().flatten().sum();

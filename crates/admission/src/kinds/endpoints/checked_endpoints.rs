@@ -3,40 +3,47 @@
 use std::fmt;
 
 use roster_engine::model::{EndpointPort, names, protocol_or_tcp, wire::nullable};
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{
     fault::{AddressReadiness, ObjectTraffic, Traffic, TrafficPort},
     kinds::{
         addresses::{ListedAddress, TargetPod, WrittenAddress},
-        object_check::CheckedMeta,
+        object_check::{CheckedMeta, ObjectCheck},
     },
 };
 
-/// An Endpoints object. Of an address it holds only the IP and the pod, so that a thousand of them parse in a fraction of a
-/// millisecond.
+/// An Endpoints object. Of an address it holds what its checks read: there may be thousands.
 #[derive(Debug, Deserialize)]
-pub(in crate::kinds) struct CheckedEndpoints {
+#[serde(bound = "A: ReadAddress")]
+pub(in crate::kinds) struct CheckedEndpoints<A> {
     #[serde(default, deserialize_with = "nullable")]
     pub(super) metadata: CheckedMeta,
     #[serde(default, deserialize_with = "nullable")]
-    pub(super) subsets: Vec<CheckedSubset>,
+    pub(super) subsets: Vec<CheckedSubset<A>>,
+}
+
+/// What is read of an address.
+pub(super) trait ReadAddress: DeserializeOwned + Default + 'static {
+    /// The checks that read no more.
+    const CHECKS: &'static [ObjectCheck<CheckedEndpoints<Self>>];
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct CheckedSubset {
+#[serde(rename_all = "camelCase", default, bound = "A: ReadAddress")]
+pub(super) struct CheckedSubset<A> {
     #[serde(deserialize_with = "nullable")]
-    addresses: Vec<CheckedAddress>,
+    addresses: Vec<A>,
     #[serde(deserialize_with = "nullable")]
-    not_ready_addresses: Vec<CheckedAddress>,
+    not_ready_addresses: Vec<A>,
     #[serde(deserialize_with = "nullable")]
     pub(super) ports: Vec<EndpointPort>,
 }
 
+/// The IP and the pod of an address.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct CheckedAddress {
+pub(in crate::kinds) struct CheckedAddress {
     #[serde(deserialize_with = "nullable")]
     ip: WrittenAddress,
     #[serde(rename = "targetRef", deserialize_with = "nullable")]
@@ -48,13 +55,13 @@ pub(super) const LISTS: [&str; 2] = ["addresses", "notReadyAddresses"];
 /// The index of the first.
 const READY: usize = 0;
 
-impl CheckedSubset {
-    fn lists(&self) -> [&[CheckedAddress]; 2] {
+impl<A> CheckedSubset<A> {
+    fn lists(&self) -> [&[A]; 2] {
         [&self.addresses, &self.not_ready_addresses]
     }
 }
 
-impl CheckedEndpoints {
+impl<A> CheckedEndpoints<A> {
     /// The lengths of the two lists of each subset.
     pub(super) fn counts(&self) -> Vec<[usize; 2]> {
         self.subsets.iter().map(|s| s.lists().map(<[_]>::len)).collect()
@@ -78,7 +85,9 @@ impl CheckedEndpoints {
             all: self.subsets.iter().map(|subset| Traffic::to(subset.ports.iter().map(port))).collect(),
         }
     }
+}
 
+impl CheckedEndpoints<CheckedAddress> {
     /// All addresses with their fields.
     pub(super) fn addresses(&self) -> impl Iterator<Item = ListedAddress<'_, AddressField>> {
         self.subsets.iter().enumerate().flat_map(|(subset, s)| {

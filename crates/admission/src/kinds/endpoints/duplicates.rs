@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use roster_engine::model::{AddressKey, protocol_or_tcp};
 
-use super::checked_endpoints::{AddressField, CheckedEndpoints};
+use super::checked_endpoints::{AddressField, CheckedAddress, CheckedEndpoints};
 use crate::{
     Rule,
     findings::RuleFindings,
@@ -17,7 +17,7 @@ const MAX_PAIRS: usize = 256 << 10;
 
 /// Compares the addresses of each port, as `RepackSubsets` does: an address may be in several subsets with different
 /// ports.
-pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut RuleFindings<'_>) {
+pub(super) fn check(subject: &Subject<'_, CheckedEndpoints<CheckedAddress>>, findings: &mut RuleFindings<'_>) {
     type Listed<'a> = ListedAddress<'a, AddressField>;
     let mut all: Vec<(AddressKey<&str>, Listed<'_>)> =
         subject.object.addresses().map(|a| (a.address.key(), a)).collect();
@@ -65,7 +65,7 @@ struct Ports {
 }
 
 impl Ports {
-    fn of(object: &CheckedEndpoints) -> Self {
+    fn of(object: &CheckedEndpoints<CheckedAddress>) -> Self {
         let mut known: BTreeMap<(&str, &str, i32), usize> = BTreeMap::new();
         let mut of_subset = Vec::with_capacity(object.subsets.len());
         for subset in &object.subsets {

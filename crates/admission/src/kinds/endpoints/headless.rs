@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Mirrored slices inherit the label, and kube-proxy ignores slices that have it.
-pub(super) fn check(subject: &Subject<'_, CheckedEndpoints>, findings: &mut RuleFindings<'_>) {
+pub(super) fn check<A>(subject: &Subject<'_, CheckedEndpoints<A>>, findings: &mut RuleFindings<'_>) {
     let service = match subject.cluster.service(subject.namespace, subject.name) {
         // A Service from a file may not have a cluster IP yet: whether it is headless is not known.
         Ok(Some(service)) if !service.is_external_name && service.cluster_ip != KnownClusterIp::Missing => service,

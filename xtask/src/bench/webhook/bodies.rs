@@ -21,7 +21,7 @@ pub(super) struct Body {
 pub(super) fn all(folder: &Path) -> Result<Vec<Body>> {
     Ok(vec![
         write(folder, "a Service", &review("", "Service", "services", &service()), 4.0, Some(0.25))?,
-        write(folder, "Endpoints", &review("", "Endpoints", "endpoints", &endpoints()), 12.0, None)?,
+        write(folder, "Endpoints", &review("", "Endpoints", "endpoints", &endpoints()), 18.0, None)?,
     ])
 }
 

@@ -1,32 +1,24 @@
-//! `--context` and `--kubeconfig`: a live cluster, which is only read.
-
-use std::path::PathBuf;
+//! A live cluster, which is only read: the current context for `kubectl roster` without `-f`.
 
 use roster_engine::profile::Minor;
 use roster_manifests::inventory::Inventory;
 
-use super::{messages, progress_line::ProgressLine};
+use super::{kubeconfig_args::KubeconfigArgs, messages, progress_line::ProgressLine};
 use crate::kube_api::{self, ReadCluster, Target};
 
 /// Arguments that choose a cluster.
 #[derive(Debug, clap::Args)]
 pub(super) struct ClusterArgs {
-    /// Read the cluster of this kubeconfig context; nothing is written to it. `kubectl roster` without -f reads the
-    /// current context.
-    #[arg(long, value_name = "CONTEXT", help_heading = "Live cluster")]
-    context: Option<String>,
-    /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]. If it names a program
-    /// that fetches credentials (`exec`), that program is run, as kubectl runs it.
-    #[arg(long, value_name = "FILE", help_heading = "Live cluster")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Live cluster, which is only read")]
+    kubeconfig: KubeconfigArgs,
     /// Maximum seconds to wait for one response of the API server.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Live cluster")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Live cluster, which is only read")]
     request_timeout: u64,
 }
 
 impl ClusterArgs {
     pub(super) fn is_given(&self) -> bool {
-        self.context.is_some() || self.kubeconfig.is_some()
+        self.kubeconfig.is_given()
     }
 }
 
@@ -39,8 +31,7 @@ pub(super) fn read(
     progress: &ProgressLine,
 ) -> anyhow::Result<Option<Minor>> {
     let target = Target {
-        context: args.context.clone(),
-        kubeconfig: args.kubeconfig.clone(),
+        cluster: args.kubeconfig.choice(),
         namespace: namespace.map(str::to_owned),
         timeout: std::time::Duration::from_secs(args.request_timeout),
     };

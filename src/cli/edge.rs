@@ -1,24 +1,21 @@
 //! `roster edge`: the node proxy.
 
-use std::{
-    net::{IpAddr, SocketAddr},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use anyhow::{Context, bail};
 use axum::http::Uri;
 use clap::Args;
 
 use super::{
+    admin_args::AdminArgs,
+    kubeconfig_args::KubeconfigArgs,
     log_args::LogArgs,
     outcome::Outcome,
     scheme_arg::SchemeArg,
-    serve::{address, file_mode, listen_address},
+    serve::{file_mode, listen_address},
     view::TopologyModeArg,
 };
 use crate::{
-    kube_api::ClusterChoice,
     runtime::{
         allowed_hosts::AllowedHosts,
         async_runtime,
@@ -68,15 +65,10 @@ pub(crate) struct EdgeArgs {
     /// changes. The proxy needs the permission to create subjectaccessreviews
     #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
     client_ca_file: Option<PathBuf>,
-    /// Serve health and metrics, and nothing else, on this address as well
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    admin_listen: Option<SocketAddr>,
-    /// Context of the kubeconfig [default: the current one]
-    #[arg(long, value_name = "CONTEXT")]
-    context: Option<String>,
-    /// Kubeconfig with which objects are watched [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    admin: AdminArgs,
+    #[command(flatten)]
+    kubeconfig: KubeconfigArgs,
     /// File in which resourceVersions are reserved, so that they rise across restarts even if the clock is set back. What is
     /// known of the API server is saved beside it, so that the proxy can start while the API server is away
     #[arg(long, value_name = "PATH")]
@@ -153,7 +145,7 @@ impl EdgeArgs {
         let part = edge::part(&self.options()?, hosts, &Clock::system(), &health).await?;
         let mut server = Server::new(options, health);
         server.add(socket, part);
-        if let Some(address) = self.admin_listen {
+        if let Some(address) = self.admin.admin_listen {
             server.add_admin(Socket::bind(address)?);
         }
         server.run(signals).await
@@ -197,7 +189,7 @@ impl EdgeArgs {
         Ok(EdgeOptions {
             node: self.node.as_str().into(),
             scheme: self.scheme.into(),
-            cluster: ClusterChoice { context: self.context.clone(), kubeconfig: self.kubeconfig.clone() },
+            cluster: self.kubeconfig.choice(),
             tls: files.map(|(certificate, key)| TlsFiles { certificate, key, client_ca }),
             state_file: self.state_file.clone(),
             local_pods: self.local_pods()?,

@@ -1,6 +1,6 @@
 //! `roster disable` and `roster enable`: the emergency switch of the webhook in a live cluster.
 
-use std::{io::Write, path::PathBuf, time::Duration};
+use std::{io::Write, time::Duration};
 
 use clap::Args;
 use roster_engine::{
@@ -10,6 +10,7 @@ use roster_engine::{
 use serde::Serialize;
 
 use super::{
+    kubeconfig_args::KubeconfigArgs,
     messages,
     outcome::Outcome,
     output::{Output, OutputFormat},
@@ -48,12 +49,8 @@ pub(super) struct EnableArgs {
 
 #[derive(Debug, Args)]
 struct EmergencyArgs {
-    /// The kubeconfig context [default: the current context]
-    #[arg(long, value_name = "CONTEXT")]
-    context: Option<String>,
-    /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    kubeconfig: KubeconfigArgs,
     /// Maximum seconds to wait for one response of the API server.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     request_timeout: u64,
@@ -101,8 +98,7 @@ impl EmergencyArgs {
         let name = &self.webhook_configuration;
         let all = emergency::switch(&SwitchOrder {
             target: Target {
-                context: self.context.clone(),
-                kubeconfig: self.kubeconfig.clone(),
+                cluster: self.kubeconfig.choice(),
                 namespace: None,
                 timeout: Duration::from_secs(self.request_timeout),
             },

@@ -10,6 +10,7 @@ use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+mod admin_args;
 mod certs;
 mod cluster_args;
 mod column_layout;
@@ -28,6 +29,7 @@ mod input_objects;
 mod input_paths;
 mod input_room;
 mod input_texts;
+mod kubeconfig_args;
 mod line_diff;
 mod log_args;
 mod manifest_texts;

@@ -34,7 +34,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Sets up the client. Nothing is sent yet.
     pub(crate) async fn connect(choice: &ClusterChoice) -> anyhow::Result<Self> {
-        let mut config = config(choice.context.as_deref(), choice.kubeconfig.as_deref()).await?;
+        let mut config = config(choice).await?;
         config.connect_timeout = Some(CONNECT);
         config.read_timeout = Some(SILENCE);
         // Otherwise the time that a connection was of no use would count.

@@ -1,9 +1,6 @@
 //! The client of a cluster's API server.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::time::Duration;
 
 use kube::{
     Client, Config,
@@ -11,13 +8,13 @@ use kube::{
 };
 use roster_manifests::decode::DecodeError;
 
+use super::cluster::ClusterChoice;
+
 /// The cluster to read, and how much of it.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Context of the kubeconfig; default: the current one.
-    pub context: Option<String>,
-    /// Path of the kubeconfig; default: `KUBECONFIG`, `~/.kube/config` or the service account of the pod.
-    pub kubeconfig: Option<PathBuf>,
+    /// Which one.
+    pub cluster: ClusterChoice,
     /// Only this namespace.
     pub namespace: Option<String>,
     /// Longest time to wait for an answer.
@@ -52,7 +49,7 @@ pub enum LiveError {
 
 /// A client of the cluster, for all namespaces.
 pub(crate) async fn connect(target: &Target) -> Result<Client, LiveError> {
-    let mut config = config(target.context.as_deref(), target.kubeconfig.as_deref()).await?;
+    let mut config = config(&target.cluster).await?;
     config.connect_timeout = Some(target.timeout);
     config.read_timeout = Some(target.timeout);
     let address = config.cluster_url.to_string();
@@ -60,17 +57,17 @@ pub(crate) async fn connect(target: &Target) -> Result<Client, LiveError> {
 }
 
 /// How to reach the cluster of a context; default: `KUBECONFIG`, `~/.kube/config` or the service account of the pod.
-pub(crate) async fn config(context: Option<&str>, kubeconfig: Option<&Path>) -> Result<Config, LiveError> {
+pub(crate) async fn config(choice: &ClusterChoice) -> Result<Config, LiveError> {
     // An error means that a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let wrong = |e: &dyn std::fmt::Display| LiveError::Config(e.to_string());
-    let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
-    match kubeconfig {
+    let options = KubeConfigOptions { context: choice.context.clone(), ..KubeConfigOptions::default() };
+    match &choice.kubeconfig {
         Some(path) => {
             let file = Kubeconfig::read_from(path).map_err(|e| wrong(&e))?;
             Config::from_custom_kubeconfig(file, &options).await.map_err(|e| wrong(&e))
         }
-        None if context.is_some() => Config::from_kubeconfig(&options).await.map_err(|e| wrong(&e)),
+        None if choice.context.is_some() => Config::from_kubeconfig(&options).await.map_err(|e| wrong(&e)),
         None => Config::infer().await.map_err(|e| wrong(&e)),
     }
 }

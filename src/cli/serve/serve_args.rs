@@ -12,6 +12,7 @@ use clap::Args;
 use super::{ServeOptions, access_args::AccessArgs, address::address, compose, webhook_args::WebhookArgs};
 use crate::{
     cli::{
+        admin_args::AdminArgs,
         log_args::LogArgs,
         outcome::Outcome,
         output::{Output, OutputFormat},
@@ -26,9 +27,8 @@ use crate::{
 pub(crate) struct Serve {
     #[arg(long, value_name = "ADDRESS", env = "ROSTER_LISTEN", value_parser = address, help = listen_help())]
     listen: Option<SocketAddr>,
-    /// Serve health and metrics, and nothing else, on this address as well
-    #[arg(long, value_name = "ADDRESS", env = "ROSTER_ADMIN_LISTEN", value_parser = address)]
-    admin_listen: Option<SocketAddr>,
+    #[command(flatten)]
+    admin: AdminArgs,
     #[command(flatten)]
     access: AccessArgs,
     #[command(flatten)]
@@ -159,7 +159,7 @@ impl Serve {
             return error;
         }
         let text = error.to_string();
-        let others = [("--admin-listen", self.admin_listen), ("--webhook-listen", self.webhook.listen())];
+        let others = [("--admin-listen", self.admin.admin_listen), ("--webhook-listen", self.webhook.listen())];
         let is = |address: SocketAddr| text.ends_with(&format!(" {address}"));
         let flag = others.iter().find(|(_, address)| address.is_some_and(is)).map_or("--listen", |(flag, _)| flag);
         anyhow::anyhow!("{error:#}; choose another address with {flag}")
@@ -169,7 +169,7 @@ impl Serve {
         let options = ServeOptions {
             listen: self.listen,
             access: self.access.options(),
-            admin_listen: self.admin_listen,
+            admin_listen: self.admin.admin_listen,
             webhook: self.webhook.options(self.dev)?,
             clock: Clock::system(),
             dev: self.dev,

@@ -7,8 +7,8 @@ use jiff::SignedDuration;
 use roster_engine::model::installed::{NAME, NAMESPACE};
 
 use super::{ServeOptions, address::address};
+use crate::cli::kubeconfig_args::KubeconfigArgs;
 use crate::{
-    kube_api::ClusterChoice,
     runtime::certificates::{CertificateLifetimes, SelfSignedOptions},
     servers::webhook::{self, CertificateSource, ClusterOptions, FailureMode, WebhookLimits, WebhookOptions},
 };
@@ -56,12 +56,8 @@ pub(super) struct WebhookArgs {
     /// ~/.kube/config, or the pod's service account
     #[arg(long, help_heading = "Webhook")]
     cluster: bool,
-    /// The kubeconfig file
-    #[arg(long, value_name = "FILE", help_heading = "Webhook", requires = "cluster")]
-    kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig
-    #[arg(long, value_name = "CONTEXT", help_heading = "Webhook", requires = "cluster")]
-    context: Option<String>,
+    #[command(flatten, next_help_heading = "Webhook")]
+    kubeconfig: KubeconfigArgs,
     /// Name of the webhook configurations whose caBundles are compared with the certificate
     #[arg(long, value_name = "NAME", help_heading = "Webhook", default_value = NAME, requires = "cluster")]
     webhook_configuration: String,
@@ -112,6 +108,9 @@ fn lifetime(text: &str) -> Result<SignedDuration, String> {
 impl WebhookArgs {
     /// The options of the flags; an error where flags contradict each other.
     pub(super) fn options(&self, dev: bool) -> anyhow::Result<Option<WebhookOptions>> {
+        if self.kubeconfig.is_given() && !self.cluster {
+            anyhow::bail!("--context and --kubeconfig need --cluster");
+        }
         let certificates = match (&self.tls_cert_file, &self.tls_private_key_file) {
             (Some(certificate), Some(key)) => {
                 CertificateSource::Files { certificate: certificate.clone(), key: key.clone() }
@@ -149,7 +148,7 @@ impl WebhookArgs {
 
     fn cluster(&self) -> Option<ClusterOptions> {
         self.cluster.then(|| ClusterOptions {
-            cluster: ClusterChoice { context: self.context.clone(), kubeconfig: self.kubeconfig.clone() },
+            cluster: self.kubeconfig.choice(),
             configuration: self.webhook_configuration.clone(),
         })
     }

@@ -7,7 +7,7 @@ use kube::{Client, Config};
 use roster_engine::model::Resource;
 use roster_manifests::inventory::Sink;
 
-use super::{WatchMetrics, connect::config, reflector::reflect};
+use super::{WatchMetrics, connect::config, http_client, reflector::reflect};
 use crate::runtime::net::Tasks;
 
 /// Longest time to connect to the API server.
@@ -71,5 +71,5 @@ impl Cluster {
 
 fn client_of(config: Config) -> anyhow::Result<Client> {
     let address = config.cluster_url.to_string();
-    Client::try_from(config).with_context(|| format!("the client of {address}"))
+    http_client::client_of(config).with_context(|| format!("the client of {address}"))
 }

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod connect;
+mod http_client;
 mod lease;
 mod list;
 mod metrics;

@@ -34,7 +34,7 @@ use crate::servers::edge::{
     cache::{edge_cache::EdgeCache, scheme::EdgeScheme},
     encoding::{body_encoding::BodyEncoding, protobuf_list::ProtobufLists},
     metrics::EdgeMetrics,
-    upstream::proxy::{Proxy, RETRY, too_many},
+    upstream::proxy::{ForwardError, Proxy, RETRY, too_many},
 };
 
 /// What the requests of a node proxy share.
@@ -95,15 +95,15 @@ impl EdgeApp {
                 Responder::ApiServerOrCache => {
                     let headers = request.headers().clone();
                     match self.forward(&caller, request).await {
-                        Err(error) if is_out_of_reach(&error) => {
+                        Err(ForwardError::OutOfReach(_)) => {
                             self.read(read, BodyEncoding::Json, &caller, &headers, &exchange).await
                         }
-                        response => response,
+                        response => Ok(response?),
                     }
                 }
             },
             RequestTarget::Discovery(document) => self.discover(document, &caller, request).await,
-            _ => self.forward(&caller, request).await,
+            _ => Ok(self.forward(&caller, request).await?),
         }
     }
 
@@ -181,18 +181,18 @@ impl EdgeApp {
     }
 
     /// Passes a request on to the API server. A certificate cannot be passed on, and the proxy never lends its own identity.
-    async fn forward(&self, caller: &Caller, request: Request) -> Result<Response, StatusError> {
+    async fn forward(&self, caller: &Caller, request: Request) -> Result<Response, ForwardError> {
         match caller {
             Caller::Header(_) => self.proxy.forward(caller.digest().ok(), request).await,
-            Caller::Certificate(_) => Err(not_passed_on()),
+            Caller::Certificate(_) => Err(ForwardError::OutOfReach(not_passed_on())),
         }
     }
 
     /// Asks the API server for a form that is not stored here.
     async fn forward_form(&self, caller: &Caller, request: Request) -> Result<Response, StatusError> {
         match self.forward(caller, request).await {
-            Err(error) if is_out_of_reach(&error) => Err(not_acceptable()),
-            response => response,
+            Err(ForwardError::OutOfReach(_)) => Err(not_acceptable()),
+            response => Ok(response?),
         }
     }
 
@@ -205,15 +205,10 @@ impl EdgeApp {
         request: Request,
     ) -> Result<Response, StatusError> {
         match self.forward(caller, request).await {
-            Err(error) if is_out_of_reach(&error) => Ok(Json(document.offline()).into_response()),
-            response => response,
+            Err(ForwardError::OutOfReach(_)) => Ok(Json(document.offline()).into_response()),
+            response => Ok(response?),
         }
     }
-}
-
-/// Whether the API server did not answer, or was not asked for this client: no other errors of the proxy have these codes.
-fn is_out_of_reach(error: &StatusError) -> bool {
-    [StatusCode::SERVICE_UNAVAILABLE, StatusCode::FORBIDDEN].contains(&error.code)
 }
 
 fn not_passed_on() -> StatusError {

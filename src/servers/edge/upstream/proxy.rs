@@ -40,6 +40,15 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// After how many seconds a client may try again while the API server is away.
 pub(crate) const RETRY: u16 = 1;
 
+/// Why there is no answer of the API server.
+#[derive(Debug)]
+pub(crate) enum ForwardError {
+    /// It did not answer, or it cannot be asked for this client. What is known here may do.
+    OutOfReach(StatusError),
+    /// The request cannot be passed on, or the answer cannot.
+    Refused(StatusError),
+}
+
 /// Passes requests on to the API server.
 #[derive(Debug)]
 pub(crate) struct Proxy {
@@ -62,16 +71,17 @@ impl Proxy {
         &self,
         caller: Option<CallerDigest>,
         mut request: Request,
-    ) -> Result<Response<Body>, StatusError> {
+    ) -> Result<Response<Body>, ForwardError> {
+        let no_place = |what| ForwardError::Refused(too_many(what));
         let of_client: Option<OnUpgrade> = request.extensions_mut().remove();
         let protocol = prepare_request(request.headers_mut());
         let place = match protocol {
-            Some(_) => Some(self.upgrades.take(caller, ()).ok_or_else(|| too_many("upgraded connections"))?),
+            Some(_) => Some(self.upgrades.take(caller, ()).ok_or_else(|| no_place("upgraded connections"))?),
             None => None,
         };
         let (mut head, body) = request.into_parts();
         let exchange = Exchange::of(&head.extensions);
-        let held = self.place(&exchange).ok_or_else(|| too_many("requests to the API server"))?;
+        let held = self.place(&exchange).ok_or_else(|| no_place("requests to the API server"))?;
         // Before an API server, who has no token is anonymous, and that may be anybody.
         let has_token = has_token(&head.headers);
         // What the connection of the client knows means nothing to the other one.
@@ -87,7 +97,8 @@ impl Proxy {
         }
         let agreed = upgrade(response.headers());
         let (Some(of_client), Some(protocol), Some(place)) = (of_client, agreed, place) else {
-            return Err(StatusError::new(StatusCode::BAD_GATEWAY, "InternalError", "an upgrade that nobody asked for"));
+            let why = "an upgrade that nobody asked for";
+            return Err(ForwardError::Refused(StatusError::new(StatusCode::BAD_GATEWAY, "InternalError", why)));
         };
         Ok(self.switch(of_client, response, protocol, place))
     }
@@ -155,6 +166,23 @@ pub(crate) fn too_many(what: &str) -> StatusError {
     StatusError::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", format!("too many {what}")).retry_after(RETRY)
 }
 
+impl From<ForwardError> for StatusError {
+    fn from(error: ForwardError) -> Self {
+        match error {
+            ForwardError::OutOfReach(error) | ForwardError::Refused(error) => error,
+        }
+    }
+}
+
+impl From<ApiServerError> for ForwardError {
+    fn from(error: ApiServerError) -> Self {
+        match error {
+            ApiServerError::Path => Self::Refused(error.into()),
+            ApiServerError::Away(_) | ApiServerError::Timeout(_) => Self::OutOfReach(error.into()),
+        }
+    }
+}
+
 impl From<ApiServerError> for StatusError {
     fn from(error: ApiServerError) -> Self {
         if let ApiServerError::Away(cause) = &error {
@@ -207,7 +235,7 @@ mod tests {
         request.extensions_mut().insert(exchange);
         let proxy = proxy.clone();
         tokio::spawn(async move {
-            proxy.forward(None, request).await.map_or_else(|error| error.code, |response| response.status())
+            proxy.forward(None, request).await.map_or_else(|error| StatusError::from(error).code, |response| response.status())
         })
     }
 

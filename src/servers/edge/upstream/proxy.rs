@@ -235,7 +235,10 @@ mod tests {
         request.extensions_mut().insert(exchange);
         let proxy = proxy.clone();
         tokio::spawn(async move {
-            proxy.forward(None, request).await.map_or_else(|error| StatusError::from(error).code, |response| response.status())
+            proxy
+                .forward(None, request)
+                .await
+                .map_or_else(|error| StatusError::from(error).code, |response| response.status())
         })
     }
 

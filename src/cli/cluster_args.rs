@@ -1,10 +1,12 @@
-//! A live cluster, which is only read: the current context for `kubectl roster` without `-f`.
+//! The flags that choose a cluster, and those of a command that reads it: the current context for `kubectl roster` without `-f`.
+
+use std::path::PathBuf;
 
 use roster_engine::profile::Minor;
 use roster_manifests::inventory::Inventory;
 
-use super::{kubeconfig_args::KubeconfigArgs, messages, progress_line::ProgressLine};
-use crate::kube_api::{self, ReadCluster, Target};
+use super::{messages, progress_line::ProgressLine};
+use crate::kube_api::{self, ClusterChoice, ReadCluster, Target};
 
 /// Arguments that choose a cluster.
 #[derive(Debug, clap::Args)]
@@ -44,4 +46,28 @@ pub(super) fn read(
         messages::warning(&format!("no NodePools: {why}"));
     }
     Ok(release)
+}
+
+/// The flags that choose a cluster.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct KubeconfigArgs {
+    /// The context of the kubeconfig [default: the current context]
+    #[arg(long, value_name = "CONTEXT")]
+    context: Option<String>,
+    /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]. If it names a program
+    /// that fetches credentials (`exec`), that program is run, as kubectl runs it
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+}
+
+impl KubeconfigArgs {
+    /// Whether one of them is given.
+    pub(super) fn is_given(&self) -> bool {
+        self.context.is_some() || self.kubeconfig.is_some()
+    }
+
+    /// The chosen cluster.
+    pub(super) fn choice(&self) -> ClusterChoice {
+        ClusterChoice { context: self.context.clone(), kubeconfig: self.kubeconfig.clone() }
+    }
 }

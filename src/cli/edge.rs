@@ -7,12 +7,11 @@ use axum::http::Uri;
 use clap::Args;
 
 use super::{
-    admin_args::AdminArgs,
-    kubeconfig_args::KubeconfigArgs,
-    log_args::LogArgs,
+    cluster_args::KubeconfigArgs,
     outcome::Outcome,
     scheme_arg::SchemeArg,
     serve::{file_mode, listen_address},
+    server_args::{AdminArgs, LogArgs},
     view::TopologyModeArg,
 };
 use crate::{

@@ -10,7 +10,7 @@ use roster_engine::{
 use serde::Serialize;
 
 use super::{
-    kubeconfig_args::KubeconfigArgs,
+    cluster_args::KubeconfigArgs,
     messages,
     outcome::Outcome,
     output::{Output, OutputFormat},

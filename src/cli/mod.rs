@@ -10,7 +10,6 @@ use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-mod admin_args;
 mod certs;
 mod cluster_args;
 mod column_layout;
@@ -29,9 +28,7 @@ mod input_objects;
 mod input_paths;
 mod input_room;
 mod input_texts;
-mod kubeconfig_args;
 mod line_diff;
-mod log_args;
 mod manifest_texts;
 mod messages;
 mod migrate;
@@ -46,6 +43,7 @@ mod refused_objects;
 mod review;
 mod scheme_arg;
 pub mod serve;
+mod server_args;
 mod server_permissions;
 mod service_choice;
 mod style;

@@ -1,8 +1,10 @@
-//! The flags of the logs of a server.
+//! The flags that all servers have: their logs, and their admin listener.
+
+use std::net::SocketAddr;
 
 use clap::{Args, ValueEnum};
 
-use super::serve::ServeOptions;
+use super::serve::{ServeOptions, address};
 use crate::runtime::telemetry::logs::LogFormat;
 
 /// The flags of the logs of a server.
@@ -39,4 +41,12 @@ impl LogArgs {
     pub(super) fn filter(&self) -> &str {
         &self.log
     }
+}
+
+/// The flag of the admin listener of a server.
+#[derive(Debug, Default, Args)]
+pub(super) struct AdminArgs {
+    /// Serve health and metrics, and nothing else, on this address as well
+    #[arg(long, value_name = "ADDRESS", env = "ROSTER_ADMIN_LISTEN", value_parser = address)]
+    pub(super) admin_listen: Option<SocketAddr>,
 }

@@ -2,8 +2,8 @@
 
 use super::{
     faults::Faults,
-    field::{Field, Presence, Rule},
-    metrics, object_reference, scaling_behavior,
+    field::{Field, FieldRules, Presence, Rule, check_fields},
+    metrics, object_reference,
 };
 
 /// Metrics of an autoscaler in version v1, as JSON. An API server reads them.
@@ -29,7 +29,7 @@ pub(super) fn check(object: &Field<'_, '_>, faults: &mut Faults<'_>) {
     }
     let utilization = spec.key("targetCPUUtilizationPercentage");
     Rule::Range(1, i64::MAX).check(&utilization, Presence::Optional, faults);
-    scaling_behavior::check(&spec.key("behavior"), faults);
+    check_behavior(&spec.key("behavior"), faults);
 }
 
 /// The schema reports a maximum that is missing. A missing minimum is 1.
@@ -40,5 +40,35 @@ fn check_limits(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
     let minimum = least.number().unwrap_or(1);
     if let Some(number) = most.number().filter(|n| *n < minimum) {
         most.refuse(format!("{number} is less than minReplicas, which is {minimum}"), faults);
+    }
+}
+
+const BEHAVIOR: &FieldRules = &[
+    ("stabilizationWindowSeconds", Presence::Optional, Rule::Range(0, 3600)),
+    ("selectPolicy", Presence::Nullable, Rule::OneOf(&["Max", "Min", "Disabled"])),
+];
+
+const SCALING_POLICY: &FieldRules = &[
+    ("type", Presence::Required, Rule::OneOf(&["Pods", "Percent"])),
+    ("value", Presence::Required, Rule::Range(1, i64::MAX)),
+    ("periodSeconds", Presence::Required, Rule::Range(1, 1800)),
+];
+
+/// Checks how fast it scales in both directions. An API server fills in what is missing, but not a list that is empty.
+fn check_behavior(behavior: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    for direction in ["scaleUp", "scaleDown"] {
+        let rules = behavior.key(direction);
+        check_fields(&rules, BEHAVIOR, faults);
+        let policies = rules.key("policies");
+        if policies.is_set() && policies.is_empty() {
+            policies.require("it needs a policy, unless it is missing", faults);
+        }
+        for policy in policies.items() {
+            check_fields(&policy, SCALING_POLICY, faults);
+        }
+        let tolerance = rules.key("tolerance");
+        if tolerance.quantity().is_some_and(|value| value < 0) {
+            tolerance.refuse(format!("{} is negative", tolerance.plain()), faults);
+        }
     }
 }

@@ -34,7 +34,6 @@ mod owners;
 mod pod;
 mod pod_spec;
 mod rollout;
-mod scaling_behavior;
 mod schema;
 mod schema_walk;
 mod service;

@@ -12,10 +12,9 @@ use clap::Args;
 use super::{ServeOptions, access_args::AccessArgs, address::address, compose, webhook_args::WebhookArgs};
 use crate::{
     cli::{
-        admin_args::AdminArgs,
-        log_args::LogArgs,
         outcome::Outcome,
         output::{Output, OutputFormat},
+        server_args::{AdminArgs, LogArgs},
     },
     runtime::{clock::Clock, net::ServerOptions},
     servers::rest::{AccessOptions, RestLimits},

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use roster_engine::model::installed::{NAME, NAMESPACE};
 
 use super::{ServeOptions, address::address};
-use crate::cli::kubeconfig_args::KubeconfigArgs;
+use crate::cli::cluster_args::KubeconfigArgs;
 use crate::{
     runtime::certificates::{CertificateLifetimes, SelfSignedOptions},
     servers::webhook::{self, CertificateSource, ClusterOptions, FailureMode, WebhookLimits, WebhookOptions},

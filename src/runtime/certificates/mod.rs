@@ -9,21 +9,17 @@
 //! moment does an API server meet a certificate that it does not know.
 
 mod in_memory;
-mod inspect;
 mod issue;
 mod material;
 mod renewal;
-mod self_signed;
 #[cfg(test)]
 mod tests;
 mod trust;
 
 pub use in_memory::{InMemoryError, in_memory};
-pub use inspect::inspect;
 pub use issue::{IssueError, advance, step};
-pub use material::Material;
+pub use material::{Material, SelfSignedOptions, inspect};
 pub use renewal::{
     CaCertificate, CertificateLifetimes, LeafCertificate, RenewalAction, StoredCertificates, next_action,
 };
-pub use self_signed::SelfSignedOptions;
 pub use trust::{TrustError, trusts};

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{
     activity::EvictionRank,
-    ledger_entry::{EntryKey, LedgerEntry},
+    ledger::{EntryKey, LedgerEntry},
 };
 
 /// How many victims are chosen at once, and how long the choice holds.

@@ -18,7 +18,6 @@ mod exchange;
 mod health;
 mod heartbeat;
 mod ledger;
-mod ledger_entry;
 mod ledger_metrics;
 mod listen_address;
 mod listener;

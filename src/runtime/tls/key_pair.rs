@@ -1,4 +1,4 @@
-//! A certificate with its key, read and checked as one.
+//! Certificates in PEM, and a certificate with its key, read and checked as one.
 
 use std::{fmt, sync::Arc};
 
@@ -11,7 +11,7 @@ use rustls::{
     server::danger::ClientCertVerifier,
 };
 
-use super::{CertificateInfo, KeyPairError, certificates, client_ca::ClientCa, provider::provider};
+use super::{CertificateInfo, client_ca::ClientCa, provider::provider};
 
 /// A certificate and its key in PEM. Its `Debug` shows no key.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -70,5 +70,32 @@ fn unreadable(error: &pem::Error) -> String {
     match error {
         pem::Error::NoItemsFound => "it contains no private key".to_owned(),
         error => error.to_string(),
+    }
+}
+
+/// Why a certificate and its key cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyPairError {
+    /// The certificate cannot be read.
+    #[error("the certificate cannot be read: {0}")]
+    Certificate(String),
+    /// The key cannot be read.
+    #[error("the key cannot be read: {0}")]
+    Key(String),
+    /// Both can be read, but do not belong together, or have an unsupported algorithm.
+    #[error("the certificate and the key cannot be used together: {0}")]
+    Together(#[source] rustls::Error),
+    /// The client CAs cannot be read.
+    #[error("the client CA cannot be read: {0}")]
+    ClientCa(String),
+}
+
+/// The certificates of a PEM text, at least one.
+pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match all {
+        Ok(all) if all.is_empty() => Err("it contains no certificate".to_owned()),
+        Ok(all) => Ok(all),
+        Err(error) => Err(error.to_string()),
     }
 }

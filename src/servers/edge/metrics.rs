@@ -10,7 +10,7 @@ use prometheus_client::{
 };
 use roster_engine::model::Resource;
 
-use super::cached_resources::{CACHED, WITH_ENDPOINTS};
+use super::permissions::{CACHED, WITH_ENDPOINTS};
 use crate::servers::edge::{
     cache::{edge_cache::EdgeCache, event_ring::WatchEventType},
     encoding::unencodable_objects::UnencodableObjects,

@@ -11,7 +11,6 @@
 
 mod access;
 mod cache;
-mod cached_resources;
 mod clients;
 mod disk;
 mod encoding;

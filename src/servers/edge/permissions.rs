@@ -1,16 +1,19 @@
-//! The permissions of the node proxy in a cluster, from which its role is derived.
+//! What the node proxy caches, and the permissions that it needs for that, from which its role is derived.
 
 use roster_engine::model::{Resource, permission::Permission};
 
 use crate::servers::edge::cache::scheme::EdgeScheme;
 
-/// What the node proxy watches, whatever the scheme.
-const WATCHED: [Resource; 5] =
-    [Resource::Service, Resource::Node, Resource::Endpoints, Resource::EndpointSlice, Resource::Namespace];
+/// The resources that clients read from the cache, whatever the scheme.
+pub(super) const CACHED: [Resource; 5] =
+    [Resource::Service, Resource::Endpoints, Resource::EndpointSlice, Resource::Node, Resource::Namespace];
+
+/// The resources with endpoints.
+pub(super) const WITH_ENDPOINTS: [Resource; 2] = [Resource::Endpoints, Resource::EndpointSlice];
 
 /// What the node proxy watches.
 pub(super) fn watched(scheme: EdgeScheme) -> impl Iterator<Item = Resource> {
-    WATCHED.into_iter().chain(of_scheme(scheme).iter().copied())
+    CACHED.into_iter().chain(of_scheme(scheme).iter().copied())
 }
 
 /// What the node proxy watches for one scheme only.
@@ -24,7 +27,7 @@ fn of_scheme(scheme: EdgeScheme) -> &'static [Resource] {
 /// The permissions of the node proxy itself: it lists and watches what it caches. Everything else happens with the
 /// credentials of its clients.
 pub fn permissions(scheme: EdgeScheme) -> Vec<Permission> {
-    [&WATCHED[..], of_scheme(scheme)].into_iter().flat_map(Permission::watches).collect()
+    [&CACHED[..], of_scheme(scheme)].into_iter().flat_map(Permission::watches).collect()
 }
 
 /// What the proxy needs besides where clients may have certificates: it asks the API server what they may do.
@@ -53,7 +56,7 @@ mod tests {
             .collect()
         };
         let of = |group: &str, resources: &str| (group.to_owned(), resources.to_owned());
-        let core = of("", "services nodes endpoints namespaces");
+        let core = of("", "services endpoints nodes namespaces");
         let mut want = vec![core, of("discovery.k8s.io", "endpointslices")];
         assert_eq!(rules(EdgeScheme::SuperEdge), want);
         assert_eq!(rules(EdgeScheme::KubeProxy), want);

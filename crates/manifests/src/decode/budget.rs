@@ -9,13 +9,14 @@
 
 use std::{
     cell::Cell,
+    fmt,
     mem::size_of,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use roster_engine::model::Interrupt;
 
-use super::{error::DecodeReason, memory_account::MemoryAccount, source::Source};
+use super::{error::DecodeReason, source::Source};
 
 /// The memory that all objects of an input may take together.
 #[derive(Debug)]
@@ -192,6 +193,15 @@ impl Drop for Budget<'_> {
     fn drop(&mut self) {
         self.pool.give_back(self.left.get());
     }
+}
+
+/// Memory that several inputs share, such as that of all requests of a server.
+pub trait MemoryAccount: fmt::Debug + Sync {
+    /// Takes this many bytes. `false`: there are not so many left.
+    fn take(&self, bytes: usize) -> bool;
+
+    /// Returns some of what was taken.
+    fn give_back(&self, bytes: usize);
 }
 
 #[cfg(test)]

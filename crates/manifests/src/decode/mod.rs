@@ -23,7 +23,6 @@ mod hidden_objects;
 pub(crate) mod ignored_scalars;
 mod input;
 mod kind;
-mod memory_account;
 mod object;
 mod position;
 mod repeated_keys;
@@ -47,10 +46,10 @@ mod yaml;
 
 use std::io::Read;
 
+pub use budget::MemoryAccount;
 pub use document::Document;
 pub use documents::{documents, objects, policies, readable_documents, record_unknown};
 pub use error::{DecodeError, DecodeReason};
-pub use memory_account::MemoryAccount;
 pub use source::{InputFormat, Source};
 pub use strict::object;
 pub use whole_text::{ReadableText, readable_text, text};

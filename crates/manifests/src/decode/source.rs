@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use roster_engine::model::{Interrupt, defaults::Defaults};
 
-use super::memory_account::MemoryAccount;
+use super::budget::MemoryAccount;
 
 /// An input: its name, its format, and the limits for reading it.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    container_ports, container_ports::HostPorts, environment, mounts, place::PodPlace, probes, resize_policy,
-    resources, restart_rules, security, volumes::Volumes,
+    container_ports, container_ports::HostPorts, environment, mounts, place::PodPlace, probes, resources, restarts,
+    security, volumes::Volumes,
 };
 use crate::{
     faults::{Faults, quoted},
@@ -54,7 +54,7 @@ pub(super) fn check<'v>(
             probes::check(&container, spec, place, faults);
         } else {
             probes::check_absent(&container, faults);
-            resize_policy::check_no_restart(&container, faults);
+            restarts::check_no_restart(&container, faults);
         }
     }
 }
@@ -74,8 +74,8 @@ impl<'v> Pod<'_, 'v> {
         environment::check(container, self.volumes, faults);
         mounts::check(container, self.spec, self.volumes, faults);
         resources::check(&container.key("resources"), self.claims, faults);
-        resize_policy::check(container, self.spec, faults);
-        restart_rules::check(container, faults);
+        restarts::check_resize(container, self.spec, faults);
+        restarts::check_rules(container, faults);
         security::check_container(container, self.spec, faults);
     }
 }

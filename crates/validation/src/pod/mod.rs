@@ -3,7 +3,7 @@
 //! ```text
 //! spec ─► fields of the pod, dns, scheduling, affinity, security, os, resource_claims
 //!      ─► volumes ─► projected, volume_files
-//!      ─► containers ─► container_ports, environment, mounts, probes, resources, resize_policy, restart_rules, security
+//!      ─► containers ─► container_ports, environment, mounts, probes, resources, restarts, security
 //! annotations ─► annotations
 //! ```
 
@@ -21,10 +21,9 @@ mod place;
 mod probes;
 mod profiles;
 mod projected;
-mod resize_policy;
 mod resource_claims;
 mod resources;
-mod restart_rules;
+mod restarts;
 mod scheduling;
 mod security;
 mod sysctls;

@@ -24,11 +24,11 @@ use super::{
 };
 use crate::runtime::aside::{aside, lock_aside};
 use crate::servers::edge::{
-    cached_resources::CACHED,
     disk::{
         journal::{Journal, JournalSync},
         state_record::StateRecord,
     },
+    permissions::CACHED,
     upstream::upstream_event::{UpstreamEvent, UpstreamObject},
 };
 

@@ -20,9 +20,9 @@ use super::{
     served_object::ServedObject,
 };
 use crate::servers::edge::{
-    cached_resources::WITH_ENDPOINTS,
     disk::state_record::StateRecord,
     permissions,
+    permissions::WITH_ENDPOINTS,
     upstream::upstream_event::{HeldChange, HeldPart, UpstreamEvent, UpstreamObject},
 };
 

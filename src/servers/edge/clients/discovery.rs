@@ -3,7 +3,7 @@
 use roster_engine::model::{Resource, ResourceScope};
 use serde_json::{Value, json};
 
-use crate::servers::edge::cached_resources::CACHED;
+use crate::servers::edge::permissions::CACHED;
 
 /// The group of slices.
 const GROUP: &str = "discovery.k8s.io";

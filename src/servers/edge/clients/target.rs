@@ -11,7 +11,7 @@ use super::{
 use crate::runtime::status_error::StatusError;
 use crate::servers::edge::{
     cache::{raw_object::ObjectName, selection::Selection},
-    cached_resources::CACHED,
+    permissions::CACHED,
 };
 
 /// The version of slices that API servers served up to 1.24.

@@ -114,7 +114,7 @@ pub(super) fn protobuf_kind(resource: Resource) -> Result<ProtobufKind, Unencoda
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::servers::edge::cached_resources::CACHED;
+    use crate::servers::edge::permissions::CACHED;
 
     #[test]
     fn everything_that_is_cached_is_written_as_protobuf() {

@@ -9,10 +9,7 @@ use kube::{
 };
 use roster_engine::model::Resource;
 
-use super::{
-    change::FailurePolicyChange,
-    switch_plan::{AnnotationError, Direction, SwitchPlan, plan_switch},
-};
+use super::switch_plan::{AnnotationError, Direction, FailurePolicyChange, SwitchPlan, plan_switch};
 use crate::kube_api::{self, LiveError, Target};
 
 /// The field manager of the switch.

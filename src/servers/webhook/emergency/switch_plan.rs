@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::{Value, json};
-
-use super::change::FailurePolicyChange;
 
 /// The annotation with the previous failure policies by the names of the webhooks.
 pub const ANNOTATION: &str = "roster.dev/failure-policies-before-disable";
@@ -96,6 +95,17 @@ fn remembered(configuration: &Value) -> Result<Option<BTreeMap<String, String>>,
         Some(other) => Err(AnnotationError(format!("{other:.40?} is not a failure policy"))),
         None => Ok(Some(before)),
     }
+}
+
+/// A webhook whose failure policy was changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FailurePolicyChange {
+    /// The name of the webhook.
+    pub webhook: String,
+    /// The previous failure policy.
+    pub before: String,
+    /// The new failure policy.
+    pub after: String,
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use super::{
     message::{FieldType, Message, fields, many, map, message, optional},
     messages::{CORE_NAMESPACE, CORE_NODE, CORE_SERVICE, DISCOVERY_ENDPOINT_SLICE, META_STATUS},
 };
-use crate::servers::edge::cached_resources::CACHED;
+use crate::servers::edge::permissions::CACHED;
 
 /// Random objects, as JSON and as protobuf, which `cargo xtask protobuf` recorded from Go.
 const RECORDED: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/protobuf/random.jsonl.gz"));

@@ -2,7 +2,7 @@
 
 use super::{
     faults::Faults,
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, Presence, check_fields},
     metrics, object_reference,
 };
 
@@ -28,15 +28,15 @@ pub(super) fn check(object: &Field<'_, '_>, faults: &mut Faults<'_>) {
         spec.key("minReplicas").refuse("scaling to 0 needs a metric of type Object or External", faults);
     }
     let utilization = spec.key("targetCPUUtilizationPercentage");
-    Rule::Range(1, i64::MAX).check(&utilization, Presence::Optional, faults);
+    FieldRule::Range(1, i64::MAX).check(&utilization, Presence::Optional, faults);
     check_behavior(&spec.key("behavior"), faults);
 }
 
 /// The schema reports a maximum that is missing. A missing minimum is 1.
 fn check_limits(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
     let (least, most) = (spec.key("minReplicas"), spec.key("maxReplicas"));
-    Rule::Range(0, i64::MAX).check(&least, Presence::Optional, faults);
-    Rule::Range(1, i64::MAX).check(&most, Presence::Optional, faults);
+    FieldRule::Range(0, i64::MAX).check(&least, Presence::Optional, faults);
+    FieldRule::Range(1, i64::MAX).check(&most, Presence::Optional, faults);
     let minimum = least.number().unwrap_or(1);
     if let Some(number) = most.number().filter(|n| *n < minimum) {
         most.refuse(format!("{number} is less than minReplicas, which is {minimum}"), faults);
@@ -44,14 +44,14 @@ fn check_limits(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
 }
 
 const BEHAVIOR: &FieldRules = &[
-    ("stabilizationWindowSeconds", Presence::Optional, Rule::Range(0, 3600)),
-    ("selectPolicy", Presence::Nullable, Rule::OneOf(&["Max", "Min", "Disabled"])),
+    ("stabilizationWindowSeconds", Presence::Optional, FieldRule::Range(0, 3600)),
+    ("selectPolicy", Presence::Nullable, FieldRule::OneOf(&["Max", "Min", "Disabled"])),
 ];
 
 const SCALING_POLICY: &FieldRules = &[
-    ("type", Presence::Required, Rule::OneOf(&["Pods", "Percent"])),
-    ("value", Presence::Required, Rule::Range(1, i64::MAX)),
-    ("periodSeconds", Presence::Required, Rule::Range(1, 1800)),
+    ("type", Presence::Required, FieldRule::OneOf(&["Pods", "Percent"])),
+    ("value", Presence::Required, FieldRule::Range(1, i64::MAX)),
+    ("periodSeconds", Presence::Required, FieldRule::Range(1, 1800)),
 ];
 
 /// Checks how fast it scales in both directions. An API server fills in what is missing, but not a list that is empty.

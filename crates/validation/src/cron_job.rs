@@ -3,12 +3,12 @@
 use super::{
     cron,
     faults::{Faults, quoted},
-    field::{Field, FieldRules, NOT_NEGATIVE, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, NOT_NEGATIVE, Presence, check_fields},
     job,
 };
 
 const CRON_JOB: &FieldRules = &[
-    ("concurrencyPolicy", Presence::Optional, Rule::OneOf(&["Allow", "Forbid", "Replace"])),
+    ("concurrencyPolicy", Presence::Optional, FieldRule::OneOf(&["Allow", "Forbid", "Replace"])),
     ("startingDeadlineSeconds", Presence::Optional, NOT_NEGATIVE),
     ("successfulJobsHistoryLimit", Presence::Optional, NOT_NEGATIVE),
     ("failedJobsHistoryLimit", Presence::Optional, NOT_NEGATIVE),

@@ -7,7 +7,7 @@ use roster_engine::model::Family;
 use super::{
     addresses::{not_full_domain_name, not_slice_address},
     faults::{Faults, quoted},
-    field::{Field, FieldRules, PROTOCOLS, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, PROTOCOLS, Presence, check_fields},
     values::not_label_value,
 };
 
@@ -16,16 +16,16 @@ const MOST_ADDRESSES: usize = 100;
 const MOST_PORTS: usize = 20_000;
 const MOST_HINTS: usize = 8;
 
-const SLICE: &FieldRules = &[("addressType", Presence::Required, Rule::OneOf(&["IPv4", "IPv6", "FQDN"]))];
+const SLICE: &FieldRules = &[("addressType", Presence::Required, FieldRule::OneOf(&["IPv4", "IPv6", "FQDN"]))];
 
 const ENDPOINT: &FieldRules =
-    &[("hostname", Presence::Nullable, Rule::Label), ("nodeName", Presence::Nullable, Rule::Subdomain)];
+    &[("hostname", Presence::Nullable, FieldRule::Label), ("nodeName", Presence::Nullable, FieldRule::Subdomain)];
 
 /// An empty protocol is not filled in, unlike in Endpoints; any number of a port is stored.
 const PORT: &FieldRules = &[
-    ("name", Presence::Optional, Rule::Label),
+    ("name", Presence::Optional, FieldRule::Label),
     ("protocol", Presence::Nullable, PROTOCOLS),
-    ("appProtocol", Presence::Nullable, Rule::QualifiedName),
+    ("appProtocol", Presence::Nullable, FieldRule::QualifiedName),
 ];
 
 /// Checks endpoints and ports.
@@ -72,7 +72,7 @@ fn check_hints(hints: &Field<'_, '_>, faults: &mut Faults<'_>) {
             if !seen.insert(name.text()) {
                 name.refuse(format!("{} is repeated", quoted(name.text())), faults);
             } else if what == "nodes" {
-                Rule::Subdomain.check(&name, Presence::Required, faults);
+                FieldRule::Subdomain.check(&name, Presence::Required, faults);
             } else if let Some(why) = not_label_value(name.text()) {
                 name.refuse(format!("{} is not the name of a zone: {why}", quoted(name.text())), faults);
             }

@@ -3,17 +3,17 @@
 use super::{
     addresses::not_endpoint_address,
     faults::{Faults, quoted},
-    field::{Field, FieldRules, PROTOCOLS, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, PROTOCOLS, Presence, check_fields},
 };
 
 const ADDRESS: &FieldRules =
-    &[("hostname", Presence::Optional, Rule::Label), ("nodeName", Presence::Nullable, Rule::Subdomain)];
+    &[("hostname", Presence::Optional, FieldRule::Label), ("nodeName", Presence::Nullable, FieldRule::Subdomain)];
 
 /// The number of a port is checked where it is decoded.
 const PORT: &FieldRules = &[
-    ("name", Presence::Optional, Rule::Label),
+    ("name", Presence::Optional, FieldRule::Label),
     ("protocol", Presence::Optional, PROTOCOLS),
-    ("appProtocol", Presence::Nullable, Rule::QualifiedName),
+    ("appProtocol", Presence::Nullable, FieldRule::QualifiedName),
 ];
 
 /// Checks the subsets.

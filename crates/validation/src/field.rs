@@ -129,7 +129,7 @@ pub(super) enum Presence {
 
 /// What a value may be.
 #[derive(Clone, Copy)]
-pub(super) enum Rule {
+pub(super) enum FieldRule {
     /// Any text.
     Text,
     /// An RFC 1123 label.
@@ -147,11 +147,11 @@ pub(super) enum Rule {
 }
 
 /// A number that is 0 or more.
-pub(super) const NOT_NEGATIVE: Rule = Rule::Range(0, i64::MAX);
-pub(super) const PROTOCOLS: Rule = Rule::OneOf(&["TCP", "UDP", "SCTP"]);
+pub(super) const NOT_NEGATIVE: FieldRule = FieldRule::Range(0, i64::MAX);
+pub(super) const PROTOCOLS: FieldRule = FieldRule::OneOf(&["TCP", "UDP", "SCTP"]);
 
 /// Fields of an object: name, presence, and what the value may be.
-pub(super) type FieldRules = [(&'static str, Presence, Rule)];
+pub(super) type FieldRules = [(&'static str, Presence, FieldRule)];
 
 /// Reports the fields of `object` that break their rule.
 pub(super) fn check_fields(object: &Field<'_, '_>, rules: &FieldRules, faults: &mut Faults<'_>) {
@@ -160,7 +160,7 @@ pub(super) fn check_fields(object: &Field<'_, '_>, rules: &FieldRules, faults: &
     }
 }
 
-impl Rule {
+impl FieldRule {
     pub(super) fn check(self, field: &Field<'_, '_>, presence: Presence, faults: &mut Faults<'_>) {
         if let Self::Range(first, last) = self {
             if let Some(number) = field.number().filter(|n| !(first..=last).contains(n)) {

@@ -4,7 +4,7 @@ use roster_engine::{model::dns, reason::Reason};
 
 use super::{
     faults::{Faults, quoted},
-    field::{Field, FieldRules, NOT_NEGATIVE, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, NOT_NEGATIVE, Presence, check_fields},
     job_policies,
     job_policies::is_indexed,
     labels,
@@ -28,7 +28,7 @@ const JOB: &FieldRules = &[
     ("ttlSecondsAfterFinished", Presence::Optional, NOT_NEGATIVE),
     ("backoffLimitPerIndex", Presence::Optional, NOT_NEGATIVE),
     ("maxFailedIndexes", Presence::Optional, NOT_NEGATIVE),
-    ("completionMode", Presence::Nullable, Rule::OneOf(&["NonIndexed", "Indexed"])),
+    ("completionMode", Presence::Nullable, FieldRule::OneOf(&["NonIndexed", "Indexed"])),
 ];
 
 /// Checks the spec of a Job, apart from its selector. In a CronJob, an API server fills in less.

@@ -6,20 +6,20 @@ use roster_engine::model::HashSeed;
 
 use super::{
     faults::{Faults, quoted},
-    field::{Field, NOT_NEGATIVE, Presence, Rule},
+    field::{Field, FieldRule, NOT_NEGATIVE, Presence},
 };
 
 const MOST_RULES: usize = 20;
 const MOST_EXIT_CODES: usize = 255;
 const MOST_INDEX_CHARACTERS: usize = 64 * 1024;
 
-const ACTIONS: Rule = Rule::OneOf(&["Count", "FailIndex", "FailJob", "Ignore"]);
+const ACTIONS: FieldRule = FieldRule::OneOf(&["Count", "FailIndex", "FailJob", "Ignore"]);
 
 /// Checks the policies of a Job with this spec and this number of completions.
 pub(super) fn check(spec: &Field<'_, '_>, completions: Option<i64>, faults: &mut Faults<'_>) {
     let failure = spec.key("podFailurePolicy");
     let replacements: &[&str] = if failure.is_set() { &["Failed"] } else { &["Failed", "TerminatingOrFailed"] };
-    Rule::OneOf(replacements).check(&spec.key("podReplacementPolicy"), Presence::Nullable, faults);
+    FieldRule::OneOf(replacements).check(&spec.key("podReplacementPolicy"), Presence::Nullable, faults);
     if failure.is_set() {
         check_failure(&failure, spec, faults);
     }
@@ -66,7 +66,7 @@ fn check_failure(policy: &Field<'_, '_>, spec: &Field<'_, '_>, faults: &mut Faul
 
 fn check_exit_codes(codes: &Field<'_, '_>, containers: &BTreeSet<&str>, faults: &mut Faults<'_>) {
     let operator = codes.key("operator");
-    Rule::OneOf(&["In", "NotIn"]).check(&operator, Presence::Required, faults);
+    FieldRule::OneOf(&["In", "NotIn"]).check(&operator, Presence::Required, faults);
     let name = codes.key("containerName");
     if name.as_text().is_some_and(|name| !containers.contains(name)) {
         name.refuse(format!("the pod has no container {}", quoted(name.text())), faults);
@@ -96,9 +96,9 @@ fn check_exit_codes(codes: &Field<'_, '_>, containers: &BTreeSet<&str>, faults: 
 fn check_conditions(conditions: &Field<'_, '_>, faults: &mut Faults<'_>) {
     conditions.check_len(MOST_RULES, "conditions", faults);
     for condition in conditions.items() {
-        Rule::QualifiedName.check(&condition.key("type"), Presence::Required, faults);
+        FieldRule::QualifiedName.check(&condition.key("type"), Presence::Required, faults);
         let status = condition.key("status");
-        Rule::OneOf(&["True", "False", "Unknown"]).check(&status, Presence::Optional, faults);
+        FieldRule::OneOf(&["True", "False", "Unknown"]).check(&status, Presence::Optional, faults);
     }
 }
 

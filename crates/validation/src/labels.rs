@@ -2,7 +2,7 @@
 
 use super::{
     faults::{Faults, quoted},
-    field::{Field, Presence, Rule},
+    field::{Field, FieldRule, Presence},
     values::{not_label_value, not_qualified},
 };
 
@@ -62,7 +62,7 @@ pub(super) fn selects(selector: &Field<'_, '_>, labels: &Field<'_, '_>) -> bool 
 
 /// Checks the key and the operator of an expression, and the number of its values. Only node selectors compare numbers.
 pub(super) fn check_expression(expression: &Field<'_, '_>, compares: bool, faults: &mut Faults<'_>) {
-    Rule::QualifiedName.check(&expression.key("key"), Presence::Required, faults);
+    FieldRule::QualifiedName.check(&expression.key("key"), Presence::Required, faults);
     let (operator, values) = (expression.key("operator"), expression.key("values"));
     match operator.text() {
         "In" | "NotIn" if values.is_empty() => values.require("the operator needs values", faults),

@@ -2,7 +2,7 @@
 
 use super::{
     faults::Faults,
-    field::{Field, Presence, Rule},
+    field::{Field, FieldRule, Presence},
     object_reference::check_described,
     pod::check_resource_name,
 };
@@ -15,8 +15,8 @@ const SOURCES: [(&str, &str); 5] = [
     ("Pods", "pods"),
     ("Resource", "resource"),
 ];
-const TYPES: Rule = Rule::OneOf(&["ContainerResource", "External", "Object", "Pods", "Resource"]);
-const TARGETS: Rule = Rule::OneOf(&["Utilization", "Value", "AverageValue"]);
+const TYPES: FieldRule = FieldRule::OneOf(&["ContainerResource", "External", "Object", "Pods", "Resource"]);
+const TARGETS: FieldRule = FieldRule::OneOf(&["Utilization", "Value", "AverageValue"]);
 
 /// Checks the metrics of an autoscaler.
 pub(super) fn check(metrics: &Field<'_, '_>, faults: &mut Faults<'_>) {
@@ -54,14 +54,14 @@ fn check_source(source: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
         ["value", "averageValue", "averageUtilization"].map(|name| target.key(name).is_set());
     if let "object" | "external" | "pods" = kind {
         let metric = source.key("metric");
-        Rule::PathSegment.check(&metric.key("name"), Presence::Required, faults);
+        FieldRule::PathSegment.check(&metric.key("name"), Presence::Required, faults);
     } else {
-        Rule::Text.check(&source.key("name"), Presence::Required, faults);
+        FieldRule::Text.check(&source.key("name"), Presence::Required, faults);
     }
     match kind {
         "object" => check_described(&source.key("describedObject"), faults),
         "containerResource" => {
-            Rule::Label.check(&source.key("container"), Presence::Required, faults);
+            FieldRule::Label.check(&source.key("container"), Presence::Required, faults);
             check_resource_name(source.key("name").text(), &source.key("name"), faults);
         }
         _ => {}
@@ -80,7 +80,7 @@ fn check_source(source: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
 
 fn check_target(target: &Field<'_, '_>, faults: &mut Faults<'_>) {
     TARGETS.check(&target.key("type"), Presence::Required, faults);
-    Rule::Range(1, i64::MAX).check(&target.key("averageUtilization"), Presence::Optional, faults);
+    FieldRule::Range(1, i64::MAX).check(&target.key("averageUtilization"), Presence::Optional, faults);
     for field in ["value", "averageValue"].map(|name| target.key(name)) {
         if field.quantity().is_some_and(|value| value <= 0) {
             field.refuse(format!("{} is not more than 0", field.plain()), faults);

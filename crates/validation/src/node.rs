@@ -7,13 +7,13 @@ use roster_engine::model::Family;
 use super::{
     addresses::not_cidr,
     faults::{Faults, quoted},
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, Presence, check_fields},
     labels,
 };
 
 const TAINT: &FieldRules = &[
-    ("key", Presence::Required, Rule::QualifiedName),
-    ("effect", Presence::Required, Rule::OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"])),
+    ("key", Presence::Required, FieldRule::QualifiedName),
+    ("effect", Presence::Required, FieldRule::OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"])),
 ];
 
 pub(super) fn check(object: &Field<'_, '_>, faults: &mut Faults<'_>) {

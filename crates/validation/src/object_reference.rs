@@ -3,11 +3,11 @@
 use super::{
     api_kinds,
     faults::{Faults, quoted},
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, Presence, check_fields},
 };
 
 const REFERENCE: &FieldRules =
-    &[("kind", Presence::Required, Rule::PathSegment), ("name", Presence::Required, Rule::PathSegment)];
+    &[("kind", Presence::Required, FieldRule::PathSegment), ("name", Presence::Required, FieldRule::PathSegment)];
 
 /// Checks the object that is scaled.
 pub(super) fn check_scaled(reference: &Field<'_, '_>, faults: &mut Faults<'_>) {

@@ -6,7 +6,7 @@ use roster_engine::reason::Reason;
 
 use super::{
     faults::Faults,
-    field::{Field, NOT_NEGATIVE, Presence, Rule},
+    field::{Field, FieldRule, NOT_NEGATIVE, Presence},
     labels::{check_annotations, check_labels, check_selector},
     pod::{self, PodPlace},
 };
@@ -76,7 +76,7 @@ fn check_pod(spec: &Field<'_, '_>, place: PodPlace, claims: &BTreeSet<&str>, fau
 /// A missing policy is Always.
 fn check_restart_policy(spec: &Field<'_, '_>, policies: &'static [&'static str], faults: &mut Faults<'_>) {
     let policy = spec.key("restartPolicy");
-    Rule::OneOf(policies).check(&policy, Presence::Optional, faults);
+    FieldRule::OneOf(policies).check(&policy, Presence::Optional, faults);
     if policies == OF_JOBS && policy.text().is_empty() && spec.key("containers").is_set() {
         policy.require("the pods of a Job need restartPolicy: OnFailure or Never", faults);
     }

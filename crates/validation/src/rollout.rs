@@ -2,13 +2,13 @@
 
 use super::{
     faults::Faults,
-    field::{Field, NOT_NEGATIVE, Presence, Rule},
+    field::{Field, FieldRule, NOT_NEGATIVE, Presence},
 };
 
 /// Checks the strategy of a Deployment.
 pub(super) fn check_deployment(strategy: &Field<'_, '_>, faults: &mut Faults<'_>) {
     let kind = strategy.key("type");
-    Rule::OneOf(&["Recreate", "RollingUpdate"]).check(&kind, Presence::Optional, faults);
+    FieldRule::OneOf(&["Recreate", "RollingUpdate"]).check(&kind, Presence::Optional, faults);
     let update = strategy.key("rollingUpdate");
     if kind.text() == "Recreate" {
         return refuse_update(&update, "Recreate", faults);
@@ -24,7 +24,7 @@ pub(super) fn check_deployment(strategy: &Field<'_, '_>, faults: &mut Faults<'_>
 /// Checks the strategy of a DaemonSet. An API server fills in 1 for maxUnavailable, and 0 for maxSurge.
 pub(super) fn check_daemon_set(strategy: &Field<'_, '_>, faults: &mut Faults<'_>) {
     let kind = strategy.key("type");
-    Rule::OneOf(&["RollingUpdate", "OnDelete"]).check(&kind, Presence::Optional, faults);
+    FieldRule::OneOf(&["RollingUpdate", "OnDelete"]).check(&kind, Presence::Optional, faults);
     let update = strategy.key("rollingUpdate");
     if !update.is_set() || kind.text() == "OnDelete" {
         return;
@@ -45,7 +45,7 @@ pub(super) fn check_daemon_set(strategy: &Field<'_, '_>, faults: &mut Faults<'_>
 /// Checks the strategy of a StatefulSet.
 pub(super) fn check_stateful_set(strategy: &Field<'_, '_>, faults: &mut Faults<'_>) {
     let kind = strategy.key("type");
-    Rule::OneOf(&["RollingUpdate", "OnDelete"]).check(&kind, Presence::Optional, faults);
+    FieldRule::OneOf(&["RollingUpdate", "OnDelete"]).check(&kind, Presence::Optional, faults);
     let update = strategy.key("rollingUpdate");
     if kind.text() == "OnDelete" {
         return refuse_update(&update, "OnDelete", faults);

@@ -2,7 +2,7 @@
 
 use super::{
     faults::{Faults, quoted},
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, Presence, check_fields},
     labels,
 };
 
@@ -10,9 +10,9 @@ const MODES: [&str; 4] = ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "Rea
 const ALONE: &str = "ReadWriteOncePod";
 
 const CLAIM: &FieldRules = &[
-    ("storageClassName", Presence::Optional, Rule::Subdomain),
-    ("volumeMode", Presence::Nullable, Rule::OneOf(&["Block", "Filesystem"])),
-    ("volumeAttributesClassName", Presence::Optional, Rule::Subdomain),
+    ("storageClassName", Presence::Optional, FieldRule::Subdomain),
+    ("volumeMode", Presence::Nullable, FieldRule::OneOf(&["Block", "Filesystem"])),
+    ("volumeAttributesClassName", Presence::Optional, FieldRule::Subdomain),
 ];
 
 pub(super) fn check(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
@@ -52,10 +52,10 @@ fn check_sources(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
             continue;
         }
         for name in ["kind", "name"] {
-            Rule::Text.check(&source.key(name), Presence::Required, faults);
+            FieldRule::Text.check(&source.key(name), Presence::Required, faults);
         }
         let group = source.key("apiGroup");
-        Rule::Subdomain.check(&group, Presence::Optional, faults);
+        FieldRule::Subdomain.check(&group, Presence::Optional, faults);
         let kind = source.key("kind");
         if group.text().is_empty() && !matches!(kind.text(), "" | "PersistentVolumeClaim") {
             kind.refuse("without apiGroup, it is PersistentVolumeClaim", faults);

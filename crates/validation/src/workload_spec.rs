@@ -3,7 +3,7 @@
 use super::{
     autoscaler, cron_job,
     faults::Faults,
-    field::{Field, FieldRules, NOT_NEGATIVE, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, NOT_NEGATIVE, Presence, check_fields},
     job, rollout, volume_claim,
 };
 
@@ -19,13 +19,13 @@ const REPLICA_SET: &FieldRules = &[("minReadySeconds", Presence::Optional, NOT_N
 /// A negative revisionHistoryLimit is allowed here: no revision is removed.
 const STATEFUL_SET: &FieldRules = &[
     ("minReadySeconds", Presence::Optional, NOT_NEGATIVE),
-    ("podManagementPolicy", Presence::Optional, Rule::OneOf(&["OrderedReady", "Parallel"])),
-    ("serviceName", Presence::Optional, Rule::Label),
+    ("podManagementPolicy", Presence::Optional, FieldRule::OneOf(&["OrderedReady", "Parallel"])),
+    ("serviceName", Presence::Optional, FieldRule::Label),
 ];
 
 const RETENTION: &FieldRules = &[
-    ("whenDeleted", Presence::Optional, Rule::OneOf(&["Retain", "Delete"])),
-    ("whenScaled", Presence::Optional, Rule::OneOf(&["Retain", "Delete"])),
+    ("whenDeleted", Presence::Optional, FieldRule::OneOf(&["Retain", "Delete"])),
+    ("whenScaled", Presence::Optional, FieldRule::OneOf(&["Retain", "Delete"])),
 ];
 
 /// Checks a workload or an autoscaler.
@@ -69,7 +69,7 @@ fn check_stateful_set(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
     for claim in spec.key("volumeClaimTemplates").items() {
         let metadata = claim.key("metadata");
         let name = metadata.key("name");
-        Rule::Label.check(&name, Presence::Required, faults);
+        FieldRule::Label.check(&name, Presence::Required, faults);
         volume_claim::check(&claim.key("spec"), faults);
     }
 }

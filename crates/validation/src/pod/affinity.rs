@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     faults::Faults,
-    field::{Field, Presence, Rule},
+    field::{Field, FieldRule, Presence},
     labels::{check_expression, check_selector, check_value},
 };
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
-const WEIGHT: Rule = Rule::Range(1, 100);
+const WEIGHT: FieldRule = FieldRule::Range(1, 100);
 
 pub(super) fn check(affinity: &Field<'_, '_>, faults: &mut Faults<'_>) {
     check_nodes(&affinity.key("nodeAffinity"), faults);
@@ -43,14 +43,14 @@ fn check_term(term: &Field<'_, '_>, is_required: bool, faults: &mut Faults<'_>) 
         }
     }
     for field in term.key("matchFields").items() {
-        Rule::OneOf(&["metadata.name"]).check(&field.key("key"), Presence::Required, faults);
-        Rule::OneOf(&["In", "NotIn"]).check(&field.key("operator"), Presence::Required, faults);
+        FieldRule::OneOf(&["metadata.name"]).check(&field.key("key"), Presence::Required, faults);
+        FieldRule::OneOf(&["In", "NotIn"]).check(&field.key("operator"), Presence::Required, faults);
         let values = field.key("values");
         if values.len() != 1 {
             values.refuse("a field takes one value", faults);
         }
         for value in values.items() {
-            Rule::Subdomain.check(&value, Presence::Required, faults);
+            FieldRule::Subdomain.check(&value, Presence::Required, faults);
         }
     }
 }
@@ -66,9 +66,9 @@ fn check_pods(affinity: &Field<'_, '_>, faults: &mut Faults<'_>) {
 }
 
 fn check_pod_term(term: &Field<'_, '_>, faults: &mut Faults<'_>) {
-    Rule::QualifiedName.check(&term.key("topologyKey"), Presence::Required, faults);
+    FieldRule::QualifiedName.check(&term.key("topologyKey"), Presence::Required, faults);
     for namespace in term.key("namespaces").items() {
-        Rule::Label.check(&namespace, Presence::Required, faults);
+        FieldRule::Label.check(&namespace, Presence::Required, faults);
     }
     check_selector(&term.key("namespaceSelector"), faults);
     check_label_keys(term, faults);
@@ -84,7 +84,7 @@ pub(super) fn check_label_keys(of: &Field<'_, '_>, faults: &mut Faults<'_>) {
             keys.refuse("it needs a labelSelector", faults);
         }
         for key in keys.items() {
-            Rule::QualifiedName.check(&key, Presence::Required, faults);
+            FieldRule::QualifiedName.check(&key, Presence::Required, faults);
         }
     }
     let labels = selector.key("matchLabels");

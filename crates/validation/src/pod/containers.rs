@@ -8,15 +8,15 @@ use super::{
 };
 use crate::{
     faults::{Faults, quoted},
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, Presence, check_fields},
 };
 
 const CONTAINER: &FieldRules = &[
-    ("name", Presence::Required, Rule::Label),
-    ("image", Presence::Required, Rule::Text),
-    ("imagePullPolicy", Presence::Optional, Rule::OneOf(&["Always", "IfNotPresent", "Never"])),
-    ("terminationMessagePolicy", Presence::Optional, Rule::OneOf(&["File", "FallbackToLogsOnError"])),
-    ("restartPolicy", Presence::Nullable, Rule::OneOf(&["Always", "Never", "OnFailure"])),
+    ("name", Presence::Required, FieldRule::Label),
+    ("image", Presence::Required, FieldRule::Text),
+    ("imagePullPolicy", Presence::Optional, FieldRule::OneOf(&["Always", "IfNotPresent", "Never"])),
+    ("terminationMessagePolicy", Presence::Optional, FieldRule::OneOf(&["File", "FallbackToLogsOnError"])),
+    ("restartPolicy", Presence::Nullable, FieldRule::OneOf(&["Always", "Never", "OnFailure"])),
 ];
 
 /// What all containers of a pod have in common.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     faults::{Faults, quoted},
-    field::{Field, Presence, Rule},
+    field::{Field, FieldRule, Presence},
 };
 
 /// Where the value of a variable may come from.
@@ -32,7 +32,7 @@ const POD_FIELDS: [&str; 10] = [
 pub(super) fn check(container: &Field<'_, '_>, volumes: &Volumes<'_>, faults: &mut Faults<'_>) {
     for variable in container.key("env").items() {
         let name = variable.key("name");
-        Rule::Text.check(&name, Presence::Required, faults);
+        FieldRule::Text.check(&name, Presence::Required, faults);
         check_name(&name, faults);
         let from = variable.key("valueFrom");
         if from.is_set() {
@@ -45,7 +45,7 @@ pub(super) fn check(container: &Field<'_, '_>, volumes: &Volumes<'_>, faults: &m
         let sources = ["configMapRef", "secretRef"].map(|name| all.key(name));
         check_one(&all, &sources, faults);
         for source in sources.iter().filter(|source| source.is_set()) {
-            Rule::Subdomain.check(&source.key("name"), Presence::Required, faults);
+            FieldRule::Subdomain.check(&source.key("name"), Presence::Required, faults);
         }
     }
 }
@@ -66,15 +66,15 @@ fn check_source(from: &Field<'_, '_>, value: &Field<'_, '_>, faults: &mut Faults
     let [pod, resource, config_map, secret, _] = sources;
     if pod.is_set() {
         check_pod_field(&pod.key("fieldPath"), &POD_FIELDS, faults);
-        Rule::OneOf(&["v1"]).check(&pod.key("apiVersion"), Presence::Optional, faults);
+        FieldRule::OneOf(&["v1"]).check(&pod.key("apiVersion"), Presence::Optional, faults);
     }
     if resource.is_set() {
         check_resource(&resource, faults);
     }
     for source in [config_map, secret].iter().filter(|source| source.is_set()) {
-        Rule::Subdomain.check(&source.key("name"), Presence::Required, faults);
+        FieldRule::Subdomain.check(&source.key("name"), Presence::Required, faults);
         let key = source.key("key");
-        Rule::Text.check(&key, Presence::Required, faults);
+        FieldRule::Text.check(&key, Presence::Required, faults);
         if !key.text().bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b)) {
             key.refuse(format!("{} is not a key: letters, digits, '-', '_' and '.'", quoted(key.text())), faults);
         }
@@ -87,10 +87,10 @@ fn check_file_key(file: &Field<'_, '_>, volumes: &Volumes<'_>, faults: &mut Faul
         return;
     }
     let (key, volume, path) = (file.key("key"), file.key("volumeName"), file.key("path"));
-    Rule::Text.check(&key, Presence::Required, faults);
+    FieldRule::Text.check(&key, Presence::Required, faults);
     check_name(&key, faults);
-    Rule::Label.check(&volume, Presence::Required, faults);
-    Rule::Text.check(&path, Presence::Required, faults);
+    FieldRule::Label.check(&volume, Presence::Required, faults);
+    FieldRule::Text.check(&path, Presence::Required, faults);
     check_backsteps(&path, faults);
     match volumes.get(volume.text()) {
         Some(&"emptyDir") => {}

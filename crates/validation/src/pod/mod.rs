@@ -36,7 +36,7 @@ use std::collections::BTreeSet;
 use super::{
     addresses::check_ip,
     faults::{Faults, quoted},
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, Presence, check_fields},
     labels::check_labels,
 };
 pub(super) use affinity::check_own_labels;
@@ -45,18 +45,22 @@ pub(super) use place::PodPlace;
 pub(super) use resources::check_name as check_resource_name;
 
 const POD: &FieldRules = &[
-    ("nodeName", Presence::Optional, Rule::Subdomain),
-    ("serviceAccountName", Presence::Optional, Rule::Subdomain),
-    ("priorityClassName", Presence::Optional, Rule::Subdomain),
-    ("runtimeClassName", Presence::Nullable, Rule::Subdomain),
-    ("dnsPolicy", Presence::Optional, Rule::OneOf(&["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"])),
-    ("preemptionPolicy", Presence::Nullable, Rule::OneOf(&["PreemptLowerPriority", "Never"])),
-    ("activeDeadlineSeconds", Presence::Optional, Rule::Range(1, i32::MAX as i64)),
+    ("nodeName", Presence::Optional, FieldRule::Subdomain),
+    ("serviceAccountName", Presence::Optional, FieldRule::Subdomain),
+    ("priorityClassName", Presence::Optional, FieldRule::Subdomain),
+    ("runtimeClassName", Presence::Nullable, FieldRule::Subdomain),
+    (
+        "dnsPolicy",
+        Presence::Optional,
+        FieldRule::OneOf(&["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"]),
+    ),
+    ("preemptionPolicy", Presence::Nullable, FieldRule::OneOf(&["PreemptLowerPriority", "Never"])),
+    ("activeDeadlineSeconds", Presence::Optional, FieldRule::Range(1, i32::MAX as i64)),
 ];
 
 /// Names that the controller of a StatefulSet sets, so that those in its template are ignored.
 const IDENTITY: &FieldRules =
-    &[("hostname", Presence::Optional, Rule::Label), ("subdomain", Presence::Optional, Rule::Label)];
+    &[("hostname", Presence::Optional, FieldRule::Label), ("subdomain", Presence::Optional, FieldRule::Label)];
 
 /// Checks a spec. `claims` are the names of the volumes that the controller of the pod adds.
 pub(super) fn check(spec: &Field<'_, '_>, place: PodPlace, claims: &BTreeSet<&str>, faults: &mut Faults<'_>) {
@@ -70,7 +74,7 @@ pub(super) fn check(spec: &Field<'_, '_>, place: PodPlace, claims: &BTreeSet<&st
     }
     // The older name of serviceAccountName.
     if spec.key("serviceAccountName").text().is_empty() {
-        Rule::Subdomain.check(&spec.key("serviceAccount"), Presence::Optional, faults);
+        FieldRule::Subdomain.check(&spec.key("serviceAccount"), Presence::Optional, faults);
     }
     check_hostname_override(spec, faults);
     check_namespaces(spec, faults);
@@ -94,7 +98,7 @@ fn check_hostname_override(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
     if !name.is_set() {
         return;
     }
-    Rule::Subdomain.check(&name, Presence::Nullable, faults);
+    FieldRule::Subdomain.check(&name, Presence::Nullable, faults);
     if name.text().len() > 64 {
         name.refuse("it has more than 64 characters", faults);
     }
@@ -123,12 +127,12 @@ fn check_namespaces(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
 
 fn check_gates(spec: &Field<'_, '_>, place: PodPlace, faults: &mut Faults<'_>) {
     for gate in spec.key("readinessGates").items() {
-        Rule::QualifiedName.check(&gate.key("conditionType"), Presence::Required, faults);
+        FieldRule::QualifiedName.check(&gate.key("conditionType"), Presence::Required, faults);
     }
     let mut names = BTreeSet::new();
     for gate in spec.key("schedulingGates").items() {
         let name = gate.key("name");
-        Rule::QualifiedName.check(&name, Presence::Required, faults);
+        FieldRule::QualifiedName.check(&name, Presence::Required, faults);
         if !names.insert(name.text()) {
             name.refuse(format!("{} is repeated", quoted(name.text())), faults);
         }
@@ -143,7 +147,7 @@ fn check_host_aliases(aliases: &Field<'_, '_>, faults: &mut Faults<'_>) {
     for alias in aliases.items() {
         check_ip(&alias.key("ip"), faults);
         for name in alias.key("hostnames").items() {
-            Rule::Subdomain.check(&name, Presence::Nullable, faults);
+            FieldRule::Subdomain.check(&name, Presence::Nullable, faults);
         }
     }
 }

@@ -8,13 +8,13 @@ use super::{
 };
 use crate::{
     faults::{Faults, quoted},
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, Presence, check_fields},
 };
 
 const MOUNT: &FieldRules = &[
-    ("mountPath", Presence::Required, Rule::Text),
-    ("mountPropagation", Presence::Nullable, Rule::OneOf(&["None", "HostToContainer", "Bidirectional"])),
-    ("recursiveReadOnly", Presence::Nullable, Rule::OneOf(&["Disabled", "IfPossible", "Enabled"])),
+    ("mountPath", Presence::Required, FieldRule::Text),
+    ("mountPropagation", Presence::Nullable, FieldRule::OneOf(&["None", "HostToContainer", "Bidirectional"])),
+    ("recursiveReadOnly", Presence::Nullable, FieldRule::OneOf(&["Disabled", "IfPossible", "Enabled"])),
 ];
 
 /// Checks what a container of a pod with this spec does with these volumes.
@@ -76,12 +76,12 @@ fn check_device(device: &Field<'_, '_>, volumes: &Volumes<'_>, faults: &mut Faul
     if source.is_some_and(|source| !matches!(*source, "persistentVolumeClaim" | "ephemeral")) {
         name.refuse("only the volume of a claim can be a block device", faults);
     }
-    Rule::Text.check(&path, Presence::Required, faults);
+    FieldRule::Text.check(&path, Presence::Required, faults);
     check_backsteps(&path, faults);
 }
 
 fn check_name(name: &Field<'_, '_>, volumes: &Volumes<'_>, faults: &mut Faults<'_>) {
-    Rule::Text.check(name, Presence::Required, faults);
+    FieldRule::Text.check(name, Presence::Required, faults);
     if name.as_text().is_some_and(|name| !volumes.contains_key(name)) {
         name.refuse(format!("the pod has no volume {}", quoted(name.text())), faults);
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     faults::Faults,
-    field::{Field, Presence, Rule},
+    field::{Field, FieldRule, Presence},
 };
 
 /// What the spec of a Windows pod cannot have.
@@ -44,7 +44,7 @@ pub(super) fn check(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
         return;
     }
     let name = os.key("name");
-    Rule::OneOf(&["linux", "windows"]).check(&name, Presence::Required, faults);
+    FieldRule::OneOf(&["linux", "windows"]).check(&name, Presence::Required, faults);
     let (of_pod, of_container): (&[&str], &[&str]) = match name.text() {
         "linux" => (&["windowsOptions"], &["windowsOptions"]),
         "windows" => {

@@ -5,7 +5,7 @@ use roster_engine::reason::Reason;
 use super::place::PodPlace;
 use crate::{
     faults::{Faults, quoted},
-    field::{Field, FieldRules, NOT_NEGATIVE, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, NOT_NEGATIVE, Presence, check_fields},
     values::{is_port, not_port_name},
 };
 
@@ -19,7 +19,7 @@ const PROBE: &FieldRules = &[
     ("periodSeconds", Presence::Optional, NOT_NEGATIVE),
     ("successThreshold", Presence::Optional, NOT_NEGATIVE),
     ("failureThreshold", Presence::Optional, NOT_NEGATIVE),
-    ("terminationGracePeriodSeconds", Presence::Optional, Rule::Range(1, i64::MAX)),
+    ("terminationGracePeriodSeconds", Presence::Optional, FieldRule::Range(1, i64::MAX)),
 ];
 
 /// How long a pod has to end, unless it says otherwise.
@@ -42,7 +42,7 @@ pub(super) fn check(container: &Field<'_, '_>, spec: &Field<'_, '_>, place: PodP
         if handler.is_set() {
             check_handler(&handler, LIFECYCLE_HANDLERS, faults);
             let sleep = handler.key("sleep");
-            Rule::Range(0, grace).check(&sleep.key("seconds"), Presence::Optional, faults);
+            FieldRule::Range(0, grace).check(&sleep.key("seconds"), Presence::Optional, faults);
         }
     }
 }
@@ -82,10 +82,10 @@ fn check_handler(handler: &Field<'_, '_>, kinds: [&'static str; 4], faults: &mut
     if exec.is_set() && command.is_empty() {
         command.require("it needs a command", faults);
     }
-    Rule::OneOf(&["HTTP", "HTTPS"]).check(&http.key("scheme"), Presence::Optional, faults);
+    FieldRule::OneOf(&["HTTP", "HTTPS"]).check(&http.key("scheme"), Presence::Optional, faults);
     for header in http.key("httpHeaders").items() {
         let name = header.key("name");
-        Rule::Text.check(&name, Presence::Required, faults);
+        FieldRule::Text.check(&name, Presence::Required, faults);
         if !name.text().bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
             name.refuse(format!("{} is not the name of a header", quoted(name.text())), faults);
         }

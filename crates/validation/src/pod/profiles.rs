@@ -3,10 +3,10 @@
 use super::paths::check_descending;
 use crate::{
     faults::Faults,
-    field::{Field, Presence, Rule},
+    field::{Field, FieldRule, Presence},
 };
 
-const TYPES: Rule = Rule::OneOf(&["Localhost", "RuntimeDefault", "Unconfined"]);
+const TYPES: FieldRule = FieldRule::OneOf(&["Localhost", "RuntimeDefault", "Unconfined"]);
 const MOST_CHARACTERS: usize = 4095;
 
 /// Checks both profiles of a security context.

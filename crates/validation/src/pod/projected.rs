@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     faults::{Faults, quoted},
-    field::{Field, Presence, Rule},
+    field::{Field, FieldRule, Presence},
     labels,
 };
 
@@ -19,8 +19,9 @@ const SOURCES: [&str; 6] =
     ["secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"];
 
 /// How long a token is valid, in seconds.
-const TOKEN_SECONDS: Rule = Rule::Range(600, 1 << 32);
-const KEY_TYPES: Rule = Rule::OneOf(&["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"]);
+const TOKEN_SECONDS: FieldRule = FieldRule::Range(600, 1 << 32);
+const KEY_TYPES: FieldRule =
+    FieldRule::OneOf(&["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"]);
 
 /// Checks the sources of a projected volume.
 pub(super) fn check(volume: &Field<'_, '_>, faults: &mut Faults<'_>) {
@@ -33,7 +34,7 @@ pub(super) fn check(volume: &Field<'_, '_>, faults: &mut Faults<'_>) {
         for name in ["secret", "configMap"] {
             let of = source.key(name);
             if of.is_set() {
-                Rule::Text.check(&of.key("name"), Presence::Required, faults);
+                FieldRule::Text.check(&of.key("name"), Presence::Required, faults);
                 check_items(&of.key("items"), faults);
                 check_repeated(&of.key("items"), &mut paths, faults);
             }
@@ -64,7 +65,7 @@ fn check_token(token: &Field<'_, '_>, faults: &mut Faults<'_>) {
     if token.is_set() {
         TOKEN_SECONDS.check(&token.key("expirationSeconds"), Presence::Optional, faults);
         let path = token.key("path");
-        Rule::Text.check(&path, Presence::Required, faults);
+        FieldRule::Text.check(&path, Presence::Required, faults);
         check_file(&path, faults);
     }
 }
@@ -89,7 +90,7 @@ fn check_bundle<'v>(bundle: &Field<'v, '_>, paths: &mut BTreeSet<&'v str>, fault
     }
     labels::check_selector(&selector, faults);
     let path = bundle.key("path");
-    Rule::Text.check(&path, Presence::Required, faults);
+    FieldRule::Text.check(&path, Presence::Required, faults);
     check_file(&path, faults);
     check_unique(&path, paths, faults);
 }
@@ -111,7 +112,7 @@ fn check_certificate<'v>(certificate: &Field<'v, '_>, paths: &mut BTreeSet<&'v s
     check_signer(&certificate.key("signerName"), faults);
     KEY_TYPES.check(&certificate.key("keyType"), Presence::Required, faults);
     let seconds = certificate.key("maxExpirationSeconds");
-    Rule::Range(3600, i64::MAX).check(&seconds, Presence::Optional, faults);
+    FieldRule::Range(3600, i64::MAX).check(&seconds, Presence::Optional, faults);
     let files = ["credentialBundlePath", "keyPath", "certificateChainPath"].map(|name| certificate.key(name));
     if files.iter().all(|path| path.text().is_empty()) {
         certificate.require("it needs a path for the certificate or the key", faults);

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     faults::{Faults, quoted},
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, Presence, check_fields},
 };
 
 const CLAIM: &FieldRules = &[
-    ("name", Presence::Required, Rule::Label),
-    ("resourceClaimName", Presence::Nullable, Rule::Subdomain),
-    ("resourceClaimTemplateName", Presence::Nullable, Rule::Subdomain),
+    ("name", Presence::Required, FieldRule::Label),
+    ("resourceClaimName", Presence::Nullable, FieldRule::Subdomain),
+    ("resourceClaimTemplateName", Presence::Nullable, FieldRule::Subdomain),
 ];
 
 /// Checks the claims of a pod; their names.
@@ -35,8 +35,8 @@ pub(super) fn check_uses<'v>(uses: &Field<'v, '_>, names: &BTreeSet<&'v str>, fa
     let mut seen: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for claim in uses.items() {
         let (name, request) = (claim.key("name"), claim.key("request"));
-        Rule::Text.check(&name, Presence::Required, faults);
-        Rule::Label.check(&request, Presence::Optional, faults);
+        FieldRule::Text.check(&name, Presence::Required, faults);
+        FieldRule::Label.check(&request, Presence::Optional, faults);
         // A claim is used as a whole, or request by request.
         let requests = seen.entry(name.text()).or_default();
         let is_whole = requests.contains("") || request.text().is_empty() && !requests.is_empty();

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use crate::{
     faults::{Faults, quoted},
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, Presence, check_fields},
 };
 
 const RESTART: &str = "RestartContainer";
 
 const POLICY: &FieldRules = &[
-    ("resourceName", Presence::Required, Rule::OneOf(&["cpu", "memory"])),
-    ("restartPolicy", Presence::Required, Rule::OneOf(&["NotRequired", RESTART])),
+    ("resourceName", Presence::Required, FieldRule::OneOf(&["cpu", "memory"])),
+    ("restartPolicy", Presence::Required, FieldRule::OneOf(&["NotRequired", RESTART])),
 ];
 
 /// Checks the policies of a container of a pod with this spec.
@@ -51,13 +51,13 @@ pub(super) fn check_rules(container: &Field<'_, '_>, faults: &mut Faults<'_>) {
     }
     rules.check_len(MOST_RULES, "rules", faults);
     for rule in rules.items() {
-        Rule::OneOf(&["Restart", "RestartAllContainers"]).check(&rule.key("action"), Presence::Required, faults);
+        FieldRule::OneOf(&["Restart", "RestartAllContainers"]).check(&rule.key("action"), Presence::Required, faults);
         let codes = rule.key("exitCodes");
         if !codes.is_set() {
             codes.require("a rule needs exit codes", faults);
             continue;
         }
-        Rule::OneOf(&["In", "NotIn"]).check(&codes.key("operator"), Presence::Required, faults);
+        FieldRule::OneOf(&["In", "NotIn"]).check(&codes.key("operator"), Presence::Required, faults);
         codes.key("values").check_len(MOST_EXIT_CODES, "exit codes", faults);
     }
 }

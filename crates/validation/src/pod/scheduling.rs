@@ -5,23 +5,23 @@ use std::collections::BTreeSet;
 use super::affinity::check_label_keys;
 use crate::{
     faults::{Faults, quoted},
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, Presence, check_fields},
     values::not_label_value,
 };
 
 const TOLERATION: &FieldRules = &[
-    ("key", Presence::Optional, Rule::QualifiedName),
-    ("operator", Presence::Optional, Rule::OneOf(&["Equal", "Exists"])),
-    ("effect", Presence::Optional, Rule::OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"])),
+    ("key", Presence::Optional, FieldRule::QualifiedName),
+    ("operator", Presence::Optional, FieldRule::OneOf(&["Equal", "Exists"])),
+    ("effect", Presence::Optional, FieldRule::OneOf(&["NoSchedule", "PreferNoSchedule", "NoExecute"])),
 ];
 
 const SPREAD: &FieldRules = &[
-    ("maxSkew", Presence::Required, Rule::Range(1, i64::MAX)),
-    ("topologyKey", Presence::Required, Rule::Text),
-    ("whenUnsatisfiable", Presence::Required, Rule::OneOf(&["DoNotSchedule", "ScheduleAnyway"])),
-    ("minDomains", Presence::Optional, Rule::Range(1, i64::MAX)),
-    ("nodeAffinityPolicy", Presence::Nullable, Rule::OneOf(&["Ignore", "Honor"])),
-    ("nodeTaintsPolicy", Presence::Nullable, Rule::OneOf(&["Ignore", "Honor"])),
+    ("maxSkew", Presence::Required, FieldRule::Range(1, i64::MAX)),
+    ("topologyKey", Presence::Required, FieldRule::Text),
+    ("whenUnsatisfiable", Presence::Required, FieldRule::OneOf(&["DoNotSchedule", "ScheduleAnyway"])),
+    ("minDomains", Presence::Optional, FieldRule::Range(1, i64::MAX)),
+    ("nodeAffinityPolicy", Presence::Nullable, FieldRule::OneOf(&["Ignore", "Honor"])),
+    ("nodeTaintsPolicy", Presence::Nullable, FieldRule::OneOf(&["Ignore", "Honor"])),
 ];
 
 pub(super) fn check(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {

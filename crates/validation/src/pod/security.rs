@@ -3,25 +3,25 @@
 use super::{profiles, sysctls, windows};
 use crate::{
     faults::Faults,
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, Presence, check_fields},
 };
 
 /// The number of a user or of a group.
-const ID: Rule = Rule::Range(0, i32::MAX as i64);
+const ID: FieldRule = FieldRule::Range(0, i32::MAX as i64);
 
 const POD: &FieldRules = &[
     ("runAsUser", Presence::Optional, ID),
     ("runAsGroup", Presence::Optional, ID),
     ("fsGroup", Presence::Optional, ID),
-    ("fsGroupChangePolicy", Presence::Nullable, Rule::OneOf(&["OnRootMismatch", "Always"])),
-    ("supplementalGroupsPolicy", Presence::Nullable, Rule::OneOf(&["Merge", "Strict"])),
-    ("seLinuxChangePolicy", Presence::Nullable, Rule::OneOf(&["Recursive", "MountOption"])),
+    ("fsGroupChangePolicy", Presence::Nullable, FieldRule::OneOf(&["OnRootMismatch", "Always"])),
+    ("supplementalGroupsPolicy", Presence::Nullable, FieldRule::OneOf(&["Merge", "Strict"])),
+    ("seLinuxChangePolicy", Presence::Nullable, FieldRule::OneOf(&["Recursive", "MountOption"])),
 ];
 
 const CONTAINER: &FieldRules = &[
     ("runAsUser", Presence::Optional, ID),
     ("runAsGroup", Presence::Optional, ID),
-    ("procMount", Presence::Nullable, Rule::OneOf(&["Default", "Unmasked"])),
+    ("procMount", Presence::Nullable, FieldRule::OneOf(&["Default", "Unmasked"])),
 ];
 
 /// Checks the security context of a pod with this spec.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     faults::{Faults, quoted},
-    field::{Field, Presence, Rule},
+    field::{Field, FieldRule, Presence},
 };
 
 const MOST_CHARACTERS: usize = 253;
@@ -29,7 +29,7 @@ pub(super) fn check(parameters: &Field<'_, '_>, spec: &Field<'_, '_>, faults: &m
     for parameter in parameters.items() {
         let name = parameter.key("name");
         let text = name.text();
-        Rule::Text.check(&name, Presence::Required, faults);
+        FieldRule::Text.check(&name, Presence::Required, faults);
         if !text.is_empty() && !is_name(text) {
             name.refuse(format!("{} is not the name of a kernel parameter", quoted(text)), faults);
         } else if !names.insert(text) {

@@ -6,11 +6,11 @@ use super::{
 };
 use crate::{
     faults::Faults,
-    field::{Field, Presence, Rule},
+    field::{Field, FieldRule, Presence},
 };
 
 /// Permissions of a file.
-pub(super) const MODE: Rule = Rule::Range(0, 0o777);
+pub(super) const MODE: FieldRule = FieldRule::Range(0, 0o777);
 
 /// The fields of a pod that a file may have, besides its labels and annotations.
 const POD_FIELDS: [&str; 5] =
@@ -19,7 +19,7 @@ const POD_FIELDS: [&str; 5] =
 /// Checks which keys of a Secret or `ConfigMap` are to be files of the volume.
 pub(super) fn check_items(items: &Field<'_, '_>, faults: &mut Faults<'_>) {
     for item in items.items() {
-        Rule::Text.check(&item.key("key"), Presence::Required, faults);
+        FieldRule::Text.check(&item.key("key"), Presence::Required, faults);
         check_item_path(&item, faults);
     }
 }
@@ -27,7 +27,7 @@ pub(super) fn check_items(items: &Field<'_, '_>, faults: &mut Faults<'_>) {
 /// Checks a file of the volume, wherever its text comes from.
 fn check_item_path(item: &Field<'_, '_>, faults: &mut Faults<'_>) {
     let path = item.key("path");
-    Rule::Text.check(&path, Presence::Required, faults);
+    FieldRule::Text.check(&path, Presence::Required, faults);
     check_file(&path, faults);
     MODE.check(&item.key("mode"), Presence::Optional, faults);
 }
@@ -42,7 +42,7 @@ pub(super) fn check_downward(items: &Field<'_, '_>, faults: &mut Faults<'_>) {
             (false, false) => item.require("it needs fieldRef or resourceFieldRef", faults),
             (true, false) => check_pod_field(&field.key("fieldPath"), &POD_FIELDS, faults),
             (false, true) => {
-                Rule::Text.check(&resource.key("containerName"), Presence::Required, faults);
+                FieldRule::Text.check(&resource.key("containerName"), Presence::Required, faults);
                 check_resource(&resource, faults);
             }
         }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     faults::{Faults, quoted},
-    field::{Field, FieldRules, Presence, Rule, check_fields},
+    field::{Field, FieldRule, FieldRules, Presence, check_fields},
     labels, volume_claim,
 };
 
@@ -22,63 +22,79 @@ pub(super) type Volumes<'v> = BTreeMap<&'v str, &'v str>;
 const EMPTY: &str = "emptyDir";
 const CLAIM: &str = "persistentVolumeClaim";
 
-const PARTITION: Rule = Rule::Range(0, 255);
+const PARTITION: FieldRule = FieldRule::Range(0, 255);
 const MOST_DRIVER_CHARACTERS: usize = 63;
 
 /// The sources in the order in which an API server reads them, each with the fields that must have a value: it refuses
 /// the sources after the first.
 const SOURCES: &[(&str, &FieldRules)] = &[
     (EMPTY, &[]),
-    ("hostPath", &[("path", Presence::Required, Rule::Text), ("type", Presence::Optional, HOST_PATH_TYPE)]),
-    ("gitRepo", &[("repository", Presence::Required, Rule::Text)]),
-    ("gcePersistentDisk", &[("pdName", Presence::Required, Rule::Text), ("partition", Presence::Optional, PARTITION)]),
+    ("hostPath", &[("path", Presence::Required, FieldRule::Text), ("type", Presence::Optional, HOST_PATH_TYPE)]),
+    ("gitRepo", &[("repository", Presence::Required, FieldRule::Text)]),
+    (
+        "gcePersistentDisk",
+        &[("pdName", Presence::Required, FieldRule::Text), ("partition", Presence::Optional, PARTITION)],
+    ),
     (
         "awsElasticBlockStore",
-        &[("volumeID", Presence::Required, Rule::Text), ("partition", Presence::Optional, PARTITION)],
+        &[("volumeID", Presence::Required, FieldRule::Text), ("partition", Presence::Optional, PARTITION)],
     ),
-    ("secret", &[("secretName", Presence::Required, Rule::Text), ("defaultMode", Presence::Optional, MODE)]),
-    ("nfs", &[("server", Presence::Required, Rule::Text), ("path", Presence::Required, Rule::Text)]),
+    ("secret", &[("secretName", Presence::Required, FieldRule::Text), ("defaultMode", Presence::Optional, MODE)]),
+    ("nfs", &[("server", Presence::Required, FieldRule::Text), ("path", Presence::Required, FieldRule::Text)]),
     (
         "iscsi",
         &[
-            ("targetPortal", Presence::Required, Rule::Text),
-            ("iqn", Presence::Required, Rule::Text),
+            ("targetPortal", Presence::Required, FieldRule::Text),
+            ("iqn", Presence::Required, FieldRule::Text),
             ("lun", Presence::Optional, PARTITION),
         ],
     ),
-    ("glusterfs", &[("endpoints", Presence::Required, Rule::Text), ("path", Presence::Required, Rule::Text)]),
+    ("glusterfs", &[("endpoints", Presence::Required, FieldRule::Text), ("path", Presence::Required, FieldRule::Text)]),
     ("flocker", &[]),
-    (CLAIM, &[("claimName", Presence::Required, Rule::Text)]),
-    ("rbd", &[("image", Presence::Required, Rule::Text)]),
-    ("cinder", &[("volumeID", Presence::Required, Rule::Text)]),
+    (CLAIM, &[("claimName", Presence::Required, FieldRule::Text)]),
+    ("rbd", &[("image", Presence::Required, FieldRule::Text)]),
+    ("cinder", &[("volumeID", Presence::Required, FieldRule::Text)]),
     ("cephfs", &[]),
-    ("quobyte", &[("registry", Presence::Required, Rule::Text), ("volume", Presence::Required, Rule::Text)]),
+    ("quobyte", &[("registry", Presence::Required, FieldRule::Text), ("volume", Presence::Required, FieldRule::Text)]),
     ("downwardAPI", &[("defaultMode", Presence::Optional, MODE)]),
     ("fc", &[]),
-    ("flexVolume", &[("driver", Presence::Required, Rule::Text)]),
-    ("configMap", &[("name", Presence::Required, Rule::Text), ("defaultMode", Presence::Optional, MODE)]),
-    ("azureFile", &[("secretName", Presence::Required, Rule::Text), ("shareName", Presence::Required, Rule::Text)]),
-    ("vsphereVolume", &[("volumePath", Presence::Required, Rule::Text)]),
-    ("photonPersistentDisk", &[("pdID", Presence::Required, Rule::Text)]),
-    ("portworxVolume", &[("volumeID", Presence::Required, Rule::Text)]),
-    ("azureDisk", &[("diskName", Presence::Required, Rule::Text), ("diskURI", Presence::Required, Rule::Text)]),
+    ("flexVolume", &[("driver", Presence::Required, FieldRule::Text)]),
+    ("configMap", &[("name", Presence::Required, FieldRule::Text), ("defaultMode", Presence::Optional, MODE)]),
+    (
+        "azureFile",
+        &[("secretName", Presence::Required, FieldRule::Text), ("shareName", Presence::Required, FieldRule::Text)],
+    ),
+    ("vsphereVolume", &[("volumePath", Presence::Required, FieldRule::Text)]),
+    ("photonPersistentDisk", &[("pdID", Presence::Required, FieldRule::Text)]),
+    ("portworxVolume", &[("volumeID", Presence::Required, FieldRule::Text)]),
+    (
+        "azureDisk",
+        &[("diskName", Presence::Required, FieldRule::Text), ("diskURI", Presence::Required, FieldRule::Text)],
+    ),
     ("storageos", &[]),
     ("projected", &[("defaultMode", Presence::Optional, MODE)]),
-    ("scaleIO", &[("gateway", Presence::Required, Rule::Text), ("system", Presence::Required, Rule::Text)]),
-    ("csi", &[("driver", Presence::Required, Rule::Text)]),
+    ("scaleIO", &[("gateway", Presence::Required, FieldRule::Text), ("system", Presence::Required, FieldRule::Text)]),
+    ("csi", &[("driver", Presence::Required, FieldRule::Text)]),
     ("ephemeral", &[]),
-    ("image", &[("pullPolicy", Presence::Optional, Rule::OneOf(&["Always", "IfNotPresent", "Never"]))]),
+    ("image", &[("pullPolicy", Presence::Optional, FieldRule::OneOf(&["Always", "IfNotPresent", "Never"]))]),
 ];
 
-const HOST_PATH_TYPE: Rule =
-    Rule::OneOf(&["DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"]);
+const HOST_PATH_TYPE: FieldRule = FieldRule::OneOf(&[
+    "DirectoryOrCreate",
+    "Directory",
+    "FileOrCreate",
+    "File",
+    "Socket",
+    "CharDevice",
+    "BlockDevice",
+]);
 
 /// Checks the volumes of a pod; their sources. Those with the names of `claims` are replaced by the controller.
 pub(super) fn check<'v>(volumes: &Field<'v, '_>, claims: &BTreeSet<&'v str>, faults: &mut Faults<'_>) -> Volumes<'v> {
     let mut all: Volumes<'v> = claims.iter().map(|name| (*name, CLAIM)).collect();
     for volume in volumes.items().filter(|volume| !claims.contains(volume.key("name").text())) {
         let name = volume.key("name");
-        Rule::Label.check(&name, Presence::Required, faults);
+        FieldRule::Label.check(&name, Presence::Required, faults);
         let source = check_source(&volume, faults);
         if all.insert(name.text(), source).is_some() {
             name.refuse(format!("the volume name {} is repeated", quoted(name.text())), faults);
@@ -106,7 +122,7 @@ fn check_source(volume: &Field<'_, '_>, faults: &mut Faults<'_>) -> &'static str
         "projected" => projected::check(&source, faults),
         "csi" => check_driver(&source, faults),
         "ephemeral" => check_ephemeral(&source.key("volumeClaimTemplate"), faults),
-        "image" => Rule::Text.check(&source.key("reference"), Presence::Required, faults),
+        "image" => FieldRule::Text.check(&source.key("reference"), Presence::Required, faults),
         "rbd" | "cephfs" if source.key("monitors").is_empty() => {
             source.key("monitors").require("it needs a monitor", faults);
         }
@@ -135,7 +151,7 @@ fn check_driver(source: &Field<'_, '_>, faults: &mut Faults<'_>) {
     }
     let secret = source.key("nodePublishSecretRef");
     if secret.is_set() {
-        Rule::Subdomain.check(&secret.key("name"), Presence::Required, faults);
+        FieldRule::Subdomain.check(&secret.key("name"), Presence::Required, faults);
     }
 }
 

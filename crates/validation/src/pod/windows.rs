@@ -2,7 +2,7 @@
 
 use crate::{
     faults::{Faults, quoted},
-    field::{Field, Presence, Rule},
+    field::{Field, FieldRule, Presence},
 };
 
 const MOST_SPEC_BYTES: usize = 64 * 1024;
@@ -38,7 +38,7 @@ pub(super) fn check(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
 
 /// Checks the settings of a pod or of a container.
 pub(super) fn check_options(options: &Field<'_, '_>, faults: &mut Faults<'_>) {
-    Rule::Subdomain.check(&options.key("gmsaCredentialSpecName"), Presence::Nullable, faults);
+    FieldRule::Subdomain.check(&options.key("gmsaCredentialSpecName"), Presence::Nullable, faults);
     let spec = options.key("gmsaCredentialSpec");
     if spec.as_text() == Some("") {
         spec.require("it must not be empty", faults);

@@ -19,7 +19,7 @@ const NOTICED: Duration = Duration::from_secs(4);
 const ASKED: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum ReadOutcome {
     Allowed,
     Refused,
     Unavailable,
@@ -131,27 +131,31 @@ impl Model {
         &self,
         caller: usize,
         question: usize,
-        asked: Outcome,
+        asked: ReadOutcome,
         outage: Outage,
         now: Instant,
-    ) -> Vec<Outcome> {
+    ) -> Vec<ReadOutcome> {
         let Belief { grant, denied, .. } = self.belief(caller, question);
         let age = grant.map(|grant| now - grant.last);
         if grant.is_some_and(|grant| !grant.is_restored) && age.is_some_and(|age| age < MINUTES) {
-            return vec![Outcome::Allowed];
+            return vec![ReadOutcome::Allowed];
         }
         if denied.is_some_and(|denied| now - denied < SECONDS) {
-            return vec![Outcome::Refused];
+            return vec![ReadOutcome::Refused];
         }
         let counts = age.is_some_and(|age| age < DAY);
         match (outage, grant) {
-            (Outage::None, _) if counts && now - self.back < NOTICED => vec![asked, Outcome::Allowed],
+            (Outage::None, _) if counts && now - self.back < NOTICED => vec![asked, ReadOutcome::Allowed],
             (Outage::None, _) => vec![asked],
             (_, Some(grant)) if counts => {
                 let is_certain = !grant.is_restored || (grant.is_certain && age.is_some_and(|age| age + RENEWED < DAY));
-                if is_certain { vec![Outcome::Allowed] } else { vec![Outcome::Allowed, Outcome::Unavailable] }
+                if is_certain {
+                    vec![ReadOutcome::Allowed]
+                } else {
+                    vec![ReadOutcome::Allowed, ReadOutcome::Unavailable]
+                }
             }
-            _ => vec![Outcome::Unavailable],
+            _ => vec![ReadOutcome::Unavailable],
         }
     }
 

@@ -22,7 +22,7 @@ use tokio::{
 };
 
 use super::{
-    access_model::{Belief, CALLERS, Model, Outage, Outcome, QUESTIONS, Seen, Verdict},
+    access_model::{Belief, CALLERS, Model, Outage, QUESTIONS, ReadOutcome, Seen, Verdict},
     access_reviews::AccessReviews,
     access_table::AccessQuestion,
     caller::Caller,
@@ -83,11 +83,11 @@ impl World {
     }
 
     /// What a review comes to while the API server is there.
-    fn asked(&self, caller: usize, question: usize) -> Outcome {
+    fn asked(&self, caller: usize, question: usize) -> ReadOutcome {
         match (self.manners[caller], self.verdict(caller, question)) {
-            (Manner::Prompt | Manner::Slow, Verdict::Allowed) => Outcome::Allowed,
-            (Manner::Prompt | Manner::Slow, _) => Outcome::Refused,
-            _ => Outcome::Unavailable,
+            (Manner::Prompt | Manner::Slow, Verdict::Allowed) => ReadOutcome::Allowed,
+            (Manner::Prompt | Manner::Slow, _) => ReadOutcome::Refused,
+            _ => ReadOutcome::Unavailable,
         }
     }
 }
@@ -156,15 +156,15 @@ impl Run {
         Self { access, saving: tokio::spawn(saved.run()) }
     }
 
-    async fn read(&self, caller: usize, question: usize) -> Outcome {
+    async fn read(&self, caller: usize, question: usize) -> ReadOutcome {
         let exchange = Exchange::of(&Extensions::new());
         outcome(self.access.check(&identity(caller), &HeaderMap::new(), &target(question), &exchange).await)
     }
 
     /// Opens a watch, unless it is refused.
-    async fn watch(&self, caller: usize) -> (Outcome, Option<WatchPermission>) {
+    async fn watch(&self, caller: usize) -> (ReadOutcome, Option<WatchPermission>) {
         let read = self.read(caller, WATCH).await;
-        if read != Outcome::Allowed {
+        if read != ReadOutcome::Allowed {
             return (read, None);
         }
         let question = AccessQuestion::of(&identity(caller), &target(WATCH)).unwrap();
@@ -186,11 +186,11 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn outcome(checked: Result<(), crate::runtime::status_error::StatusError>) -> Outcome {
+fn outcome(checked: Result<(), crate::runtime::status_error::StatusError>) -> ReadOutcome {
     match checked.map_err(|error| error.code.as_u16()) {
-        Ok(()) => Outcome::Allowed,
-        Err(401 | 403) => Outcome::Refused,
-        Err(429 | 503) => Outcome::Unavailable,
+        Ok(()) => ReadOutcome::Allowed,
+        Err(401 | 403) => ReadOutcome::Refused,
+        Err(429 | 503) => ReadOutcome::Unavailable,
         Err(other) => panic!("{other}"),
     }
 }
@@ -286,7 +286,7 @@ impl<'a> Sequence<'a> {
         let now = Instant::now();
         for watch in &mut self.watches {
             let asked = world(&self.world).asked(watch.caller, WATCH);
-            watch.is_undisturbed &= asked == Outcome::Allowed;
+            watch.is_undisturbed &= asked == ReadOutcome::Allowed;
         }
         let ended = self.watches.extract_if(.., |watch| watch.permission.is_ended()).collect::<Vec<_>>();
         self.counts.watches_ended += ended.len();
@@ -306,7 +306,7 @@ impl<'a> Sequence<'a> {
         let (before, asked) = (self.expected(caller, question), world(&self.world).asked(caller, question));
         let found = if question == WATCH {
             let (found, permission) = self.run.watch(caller).await;
-            let is_undisturbed = asked == Outcome::Allowed;
+            let is_undisturbed = asked == ReadOutcome::Allowed;
             self.watches.extend(permission.map(|permission| OpenWatch { caller, permission, is_undisturbed }));
             found
         } else {
@@ -320,18 +320,18 @@ impl<'a> Sequence<'a> {
     }
 
     /// No read follows a refusal that the proxy has seen.
-    fn judge(&mut self, caller: usize, question: usize, found: Outcome) {
+    fn judge(&mut self, caller: usize, question: usize, found: ReadOutcome) {
         let Belief { grant, .. } = self.model.belief(caller, question);
-        assert!(found != Outcome::Allowed || grant.is_some(), "a read follows a refusal\n{}", self.trace());
+        assert!(found != ReadOutcome::Allowed || grant.is_some(), "a read follows a refusal\n{}", self.trace());
         let is_away = world(&self.world).outage != Outage::None;
         match found {
-            Outcome::Allowed => self.counts.offline += usize::from(is_away),
-            Outcome::Refused => self.counts.refused += 1,
-            Outcome::Unavailable => self.counts.unavailable += 1,
+            ReadOutcome::Allowed => self.counts.offline += usize::from(is_away),
+            ReadOutcome::Refused => self.counts.refused += 1,
+            ReadOutcome::Unavailable => self.counts.unavailable += 1,
         }
     }
 
-    fn expected(&self, caller: usize, question: usize) -> Vec<Outcome> {
+    fn expected(&self, caller: usize, question: usize) -> Vec<ReadOutcome> {
         let (asked, outage) = {
             let world = world(&self.world);
             (world.asked(caller, question), world.outage)
@@ -361,7 +361,7 @@ impl<'a> Sequence<'a> {
         self.log.push(format!("overtake {caller} {question}: {found:?}"));
         self.learn();
         let [(first, ended), (second, refused)] = found[..] else { return };
-        if second == Outcome::Refused && ended > refused {
+        if second == ReadOutcome::Refused && ended > refused {
             self.counts.overtaken += 1;
             self.judge(caller, question, first);
         }

@@ -51,7 +51,8 @@ pub(super) fn read(
 /// The flags that choose a cluster.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct KubeconfigArgs {
-    /// The context of the kubeconfig [default: the current context]
+    /// The context of the kubeconfig. A command that needs a cluster takes the current context by default, and so does
+    /// `kubectl roster` without -f
     #[arg(long, value_name = "CONTEXT")]
     context: Option<String>,
     /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]. If it names a program

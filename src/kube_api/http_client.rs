@@ -47,13 +47,18 @@ pub(crate) fn client_of(config: Config) -> Result<Client, kube::Error> {
 fn tcp() -> HttpConnector {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
+    probe_silent_connections(&mut tcp);
+    tcp
+}
+
+/// Lets the kernel probe connections that are silent, and end those that are dead.
+pub(crate) fn probe_silent_connections<R>(tcp: &mut HttpConnector<R>) {
     tcp.set_keepalive(Some(SILENCE));
     tcp.set_keepalive_interval(Some(BETWEEN));
     tcp.set_keepalive_retries(Some(PROBES));
     // A request on its way is not probed: it is repeated for a quarter of an hour.
     #[cfg(target_os = "linux")]
     tcp.set_tcp_user_timeout(Some(SILENCE + BETWEEN * PROBES));
-    tcp
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub(crate) use cluster::Cluster;
 pub use cluster::ClusterChoice;
 pub(crate) use connect::connect;
 pub use connect::{LiveError, Target};
+pub(crate) use http_client::probe_silent_connections;
 pub(crate) use lease::{LEASE_DURATION, LeaseHolder};
 pub use list::{ReadCluster, read};
 pub use metrics::WatchMetrics;

@@ -124,7 +124,8 @@ impl Activity {
     fn moved_at(&self, at: Instant) {
         self.moved.store(self.millis(at), Ordering::Relaxed);
         if let Some(connection) = &self.connection {
-            connection.moved.store(connection.millis(at), Ordering::Relaxed);
+            // Another request of the connection may be further.
+            connection.moved.fetch_max(connection.millis(at), Ordering::Relaxed);
         }
     }
 

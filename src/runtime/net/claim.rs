@@ -59,6 +59,8 @@ impl Claim {
                 return self.ledger.counted(resized);
             }
             self.patience -= pause;
+            // It is not the client that stands still.
+            self.exchange.activity.moved();
             if timeout(pause, self.exchange.activity.evicted()).await.is_ok() {
                 return false;
             }
@@ -74,6 +76,12 @@ impl Claim {
         self.ledger.counted(resized)
     }
 
+    /// Takes more where there is room for it, from nobody else.
+    pub(crate) fn grow_if_free(&mut self, amount: u64) {
+        self.resize_from(Victims::Nobody, amount);
+    }
+
+    /// Changes the amount at the expense of these. To get nothing does not count as a refusal yet.
     fn resize_from(&mut self, victims: Victims, amount: u64) -> bool {
         let Self { ledger, exchange, held, .. } = self;
         if let Some(held) = held {

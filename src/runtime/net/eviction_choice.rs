@@ -37,6 +37,8 @@ pub(super) enum Victims {
     All,
     /// Those of peers without credit only.
     WithoutCredit,
+    /// None: there is room already.
+    Nobody,
 }
 
 /// An entry that may be evicted.

@@ -77,7 +77,8 @@ impl HeldByResponse {
     }
 }
 
-/// Credit for a response that is read: an extension of the response.
+/// Credit for a response that is read: an extension of the response. What hyper and the kernel hold counts as read. A client
+/// that reads too slowly loses the credit that it has.
 #[derive(Clone, Debug)]
 pub(crate) struct CreditWhenRead {
     peer: Peer,
@@ -214,6 +215,12 @@ impl HttpBody for ResponseBody {
         self.clock.add(piece.len());
         self.clock.start();
         let as_far_as = self.read.next(piece.len());
+        if as_far_as.elapsed() >= STALLED
+            && let Some(CreditWhenRead { peer, standings }) = self.credit.take()
+        {
+            // Otherwise one small request in ten seconds would protect many answers that are read slowly.
+            standings.forfeit(peer);
+        }
         self.activity.respond(as_far_as);
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }

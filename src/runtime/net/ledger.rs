@@ -223,6 +223,9 @@ impl Entries {
             if self.used + more <= self.limits.total - reserve {
                 return (true, evicted);
             }
+            if victims == Victims::Nobody {
+                return (false, evicted);
+            }
             let Some(victim) = self.victim(key, wanted, victims) else { return (false, evicted) };
             evicted.extend(self.remove(victim));
         }

@@ -53,6 +53,14 @@ impl Standings {
         });
     }
 
+    /// Takes all credit of a peer away.
+    pub(super) fn forfeit(&self, peer: Peer) {
+        let mut credit = self.0.credit.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(until) = credit.until.remove(&peer) {
+            credit.ends.remove(&(until, peer));
+        }
+    }
+
     /// Bars a peer for a moment.
     pub(super) fn bar(&self, peer: Peer) {
         let now = Instant::now();
@@ -114,6 +122,9 @@ mod tests {
         assert!(standings.is_barred(peer));
         standings.earn(peer);
         assert!(!standings.is_barred(peer));
+        standings.forfeit(peer);
+        assert!(standings.is_barred(peer));
+        standings.earn(peer);
         advance(ONE).await;
         standings.bar(peer);
         assert!(standings.is_barred(peer));

@@ -27,8 +27,8 @@ pub fn typo(a: &str, b: &str) -> Option<usize> {
     if !are_alike(a.len(), b.len()) {
         return None;
     }
-    let longest = a.len().max(b.len());
     let [a, b] = [a, b].map(lower);
+    let longest = a.len().max(b.len());
     let sorted = |bytes: &[u8]| {
         let mut bytes: SmallVec<[u8; 32]> = bytes.into();
         bytes.sort_unstable();
@@ -43,8 +43,9 @@ pub fn typo(a: &str, b: &str) -> Option<usize> {
     is_typo.then_some(letters)
 }
 
+/// A byte for each letter, in lower case. Letters that are not ASCII are none of a name.
 fn lower(text: &str) -> SmallVec<[u8; 32]> {
-    text.bytes().map(|byte| byte.to_ascii_lowercase()).collect()
+    text.chars().map(|c| if c.is_ascii() { c.to_ascii_lowercase() as u8 } else { u8::MAX }).collect()
 }
 
 /// The name that was most likely meant, if one is like what was typed: it is a [`typo`], a fourth of the letters differ, or one
@@ -59,9 +60,9 @@ fn likeness(typed: &str, name: &str) -> Option<usize> {
     if typed.is_empty() || name.is_empty() {
         return None;
     }
-    let longer = typed.len().abs_diff(name.len());
-    if has_part(name, typed) || has_part(typed, name) {
-        return Some(longer);
+    let [lower_name, lower_typed] = [name, typed].map(str::to_ascii_lowercase);
+    if has_part(&lower_name, &lower_typed) || has_part(&lower_typed, &lower_name) {
+        return Some(typed.len().abs_diff(name.len()));
     }
     let few = 1 + typed.chars().count() / 4;
     typo(typed, name).or_else(|| letters_below(typed, name, typed.len().min(few + 1)))
@@ -156,6 +157,7 @@ mod tests {
             ("contianerz", "containers", None),
             ("initialDelaySecs", "initialDelaySeconds", None),
             ("selectrs", "selector", Some(2)),
+            ("n\u{430}me", "name", Some(1)),
         ] {
             assert_eq!((typo(a, b), typo(b, a)), (want, want), "{a} {b}");
         }
@@ -172,7 +174,7 @@ mod tests {
             ("web-canaary", Some("web-canary")),
             ("paymnet", Some("payment")),
             ("payments", Some("payment")),
-            ("Selector", Some("namespaceSelector")),
+            ("selector", Some("namespaceSelector")),
             ("search", None),
             // A few letters within another word mean nothing.
             ("capital", None),

@@ -16,6 +16,7 @@ use kube::{client::ConfigExt, config::AuthInfo};
 use tokio::time::timeout;
 
 use super::name_lookups::NameLookups;
+use crate::kube_api;
 
 /// Longest time to connect.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -66,6 +67,7 @@ impl ApiServer {
         connector.enforce_http(false);
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(CONNECT));
+        kube_api::probe_silent_connections(&mut connector);
         let connector = anonymous
             .rustls_https_connector_with_connector(connector)
             .with_context(|| format!("the client of {}", config.cluster_url))?;

@@ -1,4 +1,4 @@
-//! The flags that choose a cluster, and those of a command that reads it: the current context for `kubectl roster` without `-f`.
+//! The flags that choose a cluster, and those of a command that reads one.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,16 @@ use roster_manifests::inventory::Inventory;
 use super::{messages, progress_line::ProgressLine};
 use crate::kube_api::{self, ClusterChoice, ReadCluster, Target};
 
-/// Arguments that choose a cluster.
+/// The heading of the flags of a command that reads a cluster.
+const HEADING: &str = "Live cluster, which is only read";
+
+/// Arguments of a command that reads a cluster.
 #[derive(Debug, clap::Args)]
 pub(super) struct ClusterArgs {
-    #[command(flatten, next_help_heading = "Live cluster, which is only read")]
+    #[command(flatten, next_help_heading = HEADING)]
     kubeconfig: KubeconfigArgs,
     /// Maximum seconds to wait for one response of the API server.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Live cluster, which is only read")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = HEADING)]
     request_timeout: u64,
 }
 

@@ -1,6 +1,6 @@
 //! The kinds of Kubernetes itself, and what was probably meant where there is none of the name.
 
-use roster_engine::model::spelling::typo;
+use roster_engine::model::spelling::{mistyped, typo};
 
 /// The API versions that kube-apiserver 1.37 serves with all of them enabled, and the kinds of each.
 const KINDS: &[(&str, &[&str])] = &[
@@ -158,8 +158,7 @@ fn nearest(
     kind: &str,
     among: impl Iterator<Item = (&'static str, &'static str)>,
 ) -> Option<(&'static str, &'static str)> {
-    let letters = |found: (&'static str, &'static str)| Some((typo(found.1, kind)?, found));
-    among.filter_map(letters).min_by_key(|(letters, _)| *letters).map(|(_, found)| found)
+    mistyped(kind, among, |(_, kind)| kind)
 }
 
 /// The group of an `apiVersion`: empty for `v1`.

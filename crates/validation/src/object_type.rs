@@ -1,8 +1,10 @@
 //! Whether Kubernetes has the kind of an object in its `apiVersion`.
 
-use roster_engine::model::spelling::typo;
 use roster_engine::{
-    model::json::{pointer::Pointer, raw::JsonMembers},
+    model::{
+        json::{pointer::Pointer, raw::JsonMembers},
+        spelling::typo,
+    },
     reason::Reason,
 };
 use serde_json::value::RawValue;

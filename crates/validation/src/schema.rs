@@ -10,7 +10,7 @@ use std::{
 };
 
 use flate2::read::GzDecoder;
-use roster_engine::model::spelling::typo;
+use roster_engine::model::spelling::mistyped;
 use serde::Deserialize;
 
 /// The schemas of all kinds that are checked.
@@ -156,9 +156,7 @@ impl ObjectType {
 
     /// The field that was probably meant: it differs in case only, or in a letter or two.
     pub(super) fn nearest(&self, name: &str) -> Option<&str> {
-        let fields = self.fields.iter().map(|field| field.name.as_str());
-        let typos = fields.filter_map(|field| Some((typo(field, name)?, field)));
-        typos.min_by_key(|(letters, _)| *letters).map(|(_, field)| field)
+        mistyped(name, &self.fields, |field| &field.name).map(|field| field.name.as_str())
     }
 }
 

@@ -14,9 +14,11 @@ use std::{io::Write, sync::OnceLock};
 
 use anyhow::{bail, ensure};
 use clap::Args;
-use roster_engine::model::spelling::{did_you_mean, nearest};
 use roster_engine::{
-    model::{Pod, Text},
+    model::{
+        Pod, Text,
+        spelling::{did_you_mean, nearest},
+    },
     reason::Severity,
     state::Options,
 };

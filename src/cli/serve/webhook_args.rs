@@ -7,8 +7,8 @@ use jiff::SignedDuration;
 use roster_engine::model::installed::{NAME, NAMESPACE};
 
 use super::{ServeOptions, address::address};
-use crate::cli::cluster_args::KubeconfigArgs;
 use crate::{
+    cli::cluster_args::KubeconfigArgs,
     runtime::certificates::{CertificateLifetimes, SelfSignedOptions},
     servers::webhook::{self, CertificateSource, ClusterOptions, FailureMode, WebhookLimits, WebhookOptions},
 };

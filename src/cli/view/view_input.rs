@@ -2,9 +2,11 @@
 
 use std::convert::Infallible;
 
-use roster_engine::model::spelling::{did_you_mean, nearest};
 use roster_engine::{
-    model::{EndpointSlice, Family, Labels, Node, Nodes, ObjectKey, Text, names},
+    model::{
+        EndpointSlice, Family, Labels, Node, Nodes, ObjectKey, Text, names,
+        spelling::{did_you_mean, nearest},
+    },
     phrase::{absent, absent_of, counted},
     plan::selected_pods,
     reason::{Finding, Reason},

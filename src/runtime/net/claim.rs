@@ -52,7 +52,7 @@ impl Claim {
 
     async fn wait_longer_for(&mut self, amount: u64, deadline: Option<Instant>) -> bool {
         let [mut pause, longest] = PAUSES;
-        while !self.resize_from(Victims::WithoutCredit, amount) {
+        loop {
             let is_late = deadline.is_some_and(|deadline| Instant::now() + pause >= deadline);
             if is_late || self.patience < pause {
                 let resized = self.resize_from(Victims::All, amount);
@@ -64,9 +64,11 @@ impl Claim {
             if timeout(pause, self.exchange.activity.evicted()).await.is_ok() {
                 return false;
             }
+            if self.resize_from(Victims::WithoutCredit, amount) {
+                return true;
+            }
             pause = (pause * 2).min(longest);
         }
-        true
     }
 
     /// Changes the amount. `false`: nobody has to give so much back, or it was evicted; it is as before, and this counts as a

@@ -4,7 +4,6 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 
 use axum::{
@@ -20,7 +19,7 @@ use super::{
     activity::{Activity, ActivityStage, STALLED},
     ledger::Holding,
     peer::Peer,
-    response_clock::ResponseClock,
+    response_clock::{ResponseClock, time_for},
     standings::Standings,
 };
 use crate::runtime::tls::ClientChain;
@@ -145,9 +144,8 @@ impl ReadProgress {
 
     /// The piece before was read, and this one follows at once. Returns how far the client has come.
     fn next(&mut self, piece: usize) -> Instant {
-        let usual = Duration::from_secs(1).saturating_mul(u32::try_from(self.piece).unwrap_or(u32::MAX)) / USUAL_PACE;
         let now = Instant::now();
-        let as_far_as = self.as_far_as.map_or(now, |at| now.min(at + usual));
+        let as_far_as = self.as_far_as.map_or(now, |at| now.min(at + time_for(self.piece, USUAL_PACE)));
         (self.as_far_as, self.piece) = (Some(as_far_as), piece);
         as_far_as
     }
@@ -257,6 +255,8 @@ impl Drop for ResponseBody {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use tokio::time::advance;
 
     use super::*;

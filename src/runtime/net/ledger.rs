@@ -56,6 +56,16 @@ struct LedgerShared {
     metrics: LedgerMetrics,
 }
 
+/// The peer, and the number of the entry.
+pub(super) type EntryKey = (Peer, u64);
+
+/// An amount that is held.
+#[derive(Debug)]
+pub(super) struct LedgerEntry {
+    pub(super) amount: u64,
+    pub(super) activity: Arc<Activity>,
+}
+
 #[derive(Debug)]
 struct Entries {
     limits: LedgerLimits,
@@ -274,16 +284,6 @@ impl PeerEntry {
 /// The entries of a peer that hold anything.
 fn of(peer: Peer, all: &BTreeMap<EntryKey, LedgerEntry>) -> impl Iterator<Item = (&EntryKey, &LedgerEntry)> {
     all.range((peer, 0)..=(peer, u64::MAX)).filter(|(_, entry)| entry.amount > 0)
-}
-
-/// The peer, and the number of the entry.
-pub(super) type EntryKey = (Peer, u64);
-
-/// An amount that is held.
-#[derive(Debug)]
-pub(super) struct LedgerEntry {
-    pub(super) amount: u64,
-    pub(super) activity: Arc<Activity>,
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
-use super::{claim::Claim, exchange::Exchange, ledger::Ledger};
+use super::{claim::Claim, exchange::Exchange, ledger::Ledger, response_clock::time_for};
 
 /// The least that a body counts in bytes, once its first byte has arrived: the request itself needs about as much. So a body
 /// up to this size that arrives in one piece takes nothing: the place of its request or connection covers it.
@@ -67,8 +67,7 @@ impl BodyPieces {
         match next {
             Ok(None) => Ok(None),
             Ok(Some(Ok(piece))) => {
-                let more = Duration::from_secs(1).saturating_mul(u32::try_from(piece.len()).unwrap_or(u32::MAX));
-                self.left = self.left.saturating_add(more / self.limits.pace.max(1));
+                self.left = self.left.saturating_add(time_for(piece.len(), self.limits.pace));
                 Ok(Some(piece))
             }
             Ok(Some(Err(error))) => Err(BodyError::Broken(error.to_string())),
@@ -101,8 +100,7 @@ pub(crate) async fn receive(
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let limit = usize::try_from(limits.size).unwrap_or(usize::MAX);
     let mut pieces = BodyPieces::new(body, limits)?;
-    let (mut all, mut charge) =
-        (Vec::<u8>::new(), BodyCharge { claim: Claim::new(memory, exchange), deadline: limits.deadline });
+    let (mut all, mut memory) = (Vec::<u8>::new(), Claim::new(memory, exchange));
     loop {
         let next = tokio::select! {
             biased;
@@ -121,39 +119,33 @@ pub(crate) async fn receive(
         // may keep kilobytes alive that are not counted.
         if all.is_empty() && pieces.is_end() {
             if length > SMALL_BODY {
-                charge.grow_to(length).await?;
+                charge(&mut memory, length, limits.deadline).await?;
             }
-            return Ok(ReceivedBody { bytes: piece, memory: charge.claim });
+            return Ok(ReceivedBody { bytes: piece, memory });
         }
         if length > all.capacity() {
             // Reserve a few times of what has arrived: what was announced may never arrive, but many small steps would
             // fragment the memory.
-            let most = match announced < length {
-                _ if pieces.is_end() => length,
-                true => limit,
-                false => announced,
+            let most = if pieces.is_end() {
+                length
+            } else if announced < length {
+                limit
+            } else {
+                announced
             };
             let capacity = all.capacity().saturating_mul(4).clamp(length, most);
-            charge.grow_to(capacity).await?;
+            charge(&mut memory, capacity, limits.deadline).await?;
             all.reserve_exact(capacity - all.len());
         }
         all.extend_from_slice(&piece);
     }
-    Ok(ReceivedBody { bytes: all.into(), memory: charge.claim })
+    Ok(ReceivedBody { bytes: all.into(), memory })
 }
 
-/// The memory of a body that arrives.
-struct BodyCharge {
-    claim: Claim,
-    deadline: Option<Instant>,
-}
-
-impl BodyCharge {
-    /// Charges so many bytes in all, as soon as there are enough.
-    async fn grow_to(&mut self, bytes: usize) -> Result<(), BodyError> {
-        let amount = bytes.max(SMALL_BODY) as u64;
-        if self.claim.wait_for(amount, self.deadline).await { Ok(()) } else { Err(BodyError::NoMemory) }
-    }
+/// Charges a body so many bytes in all, as soon as there are enough.
+async fn charge(memory: &mut Claim, bytes: usize, deadline: Option<Instant>) -> Result<(), BodyError> {
+    let amount = bytes.max(SMALL_BODY) as u64;
+    if memory.wait_for(amount, deadline).await { Ok(()) } else { Err(BodyError::NoMemory) }
 }
 
 #[cfg(test)]

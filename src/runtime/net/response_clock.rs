@@ -19,6 +19,11 @@ use tokio::{
 /// The least pace at which a response must be read, in bytes per second.
 const MIN_PACE: u32 = 16 << 10;
 
+/// The time in which so many bytes pass at a pace in bytes per second.
+pub(super) fn time_for(bytes: usize, pace: u32) -> Duration {
+    Duration::from_secs(1).saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX)) / pace.max(1)
+}
+
 tokio::task_local! {
     static CLOCK: ResponseClock;
 }
@@ -85,8 +90,7 @@ impl ResponseClock {
             state.stop();
             state.since = Some(Instant::now());
         }
-        let more = Duration::from_secs(1).saturating_mul(u32::try_from(bytes).unwrap_or(u32::MAX)) / MIN_PACE;
-        state.left = state.left.saturating_add(more).min(self.limit);
+        state.left = state.left.saturating_add(time_for(bytes, MIN_PACE)).min(self.limit);
     }
 
     /// Leaves nothing on it, if it is still the clock of this response, which was evicted.

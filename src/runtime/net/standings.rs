@@ -1,4 +1,5 @@
-//! The standings of the peers of a listener: the credit of those whose requests were answered, and those that are barred for a moment.
+//! The standings of the peers of a listener: the credit of those whose requests were answered, and those that are barred for
+//! a moment.
 //!
 //! Connections of peers with credit are the last to be evicted. A peer that begins many requests and completes none is barred:
 //! to refuse a connection costs nothing, while each handshake and each head costs the server more than the client.

@@ -9,7 +9,6 @@ mod service;
 mod slice;
 
 use roster_engine::model::{Resource, Service};
-use serde::de::IgnoredAny;
 
 use super::{
     Unreadable,
@@ -18,7 +17,6 @@ use super::{
     request::{AdmissionRequest, Operation, Stage},
     settings::Settings,
 };
-use endpoints::{CheckedAddress, CheckedEndpoints};
 use object_check::run;
 use slice::CheckedSlice;
 
@@ -47,10 +45,7 @@ pub const KINDS: [AdmissionKind; 3] = [
         resource: Resource::Endpoints,
         operations: &[Operation::Create, Operation::Update],
         mutates: true,
-        checks: |request, stage, settings, cluster| match stage {
-            Stage::Mutate => run::<CheckedEndpoints<IgnoredAny>>(request, stage, settings, cluster),
-            Stage::Validate => run::<CheckedEndpoints<CheckedAddress>>(request, stage, settings, cluster),
-        },
+        checks: endpoints::run,
     },
     AdmissionKind {
         resource: Resource::EndpointSlice,

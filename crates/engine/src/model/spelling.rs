@@ -51,17 +51,28 @@ fn lower(text: &str) -> SmallVec<[u8; 32]> {
 /// The name that was most likely meant, if one is like what was typed: it is a [`typo`], a fourth of the letters differ, or one
 /// contains the other. Of equally likely names, this is the first. `name` gives the text of a candidate.
 pub fn nearest<T>(typed: &str, candidates: impl IntoIterator<Item = T>, name: impl Fn(&T) -> &str) -> Option<T> {
-    let of = |candidate: T| Some((likeness(typed, name(&candidate))?, candidate));
-    candidates.into_iter().filter_map(of).min_by_key(|(letters, _)| *letters).map(|(_, candidate)| candidate)
+    let lower_typed = typed.to_ascii_lowercase();
+    closest(candidates, |candidate| likeness(typed, &lower_typed, name(candidate)))
 }
 
-/// How many letters differ between what was typed and a name that may be meant.
-fn likeness(typed: &str, name: &str) -> Option<usize> {
+/// The name of which what was typed is a [`typo`]. Of equally likely names, this is the first.
+pub fn mistyped<T>(typed: &str, candidates: impl IntoIterator<Item = T>, name: impl Fn(&T) -> &str) -> Option<T> {
+    closest(candidates, |candidate| typo(name(candidate), typed))
+}
+
+/// The first of the candidates with the fewest letters, among those that have a number.
+fn closest<T>(candidates: impl IntoIterator<Item = T>, letters: impl Fn(&T) -> Option<usize>) -> Option<T> {
+    let counted = candidates.into_iter().filter_map(|candidate| Some((letters(&candidate)?, candidate)));
+    counted.min_by_key(|(letters, _)| *letters).map(|(_, candidate)| candidate)
+}
+
+/// How many letters differ between what was typed, also given in lower case, and a name that may be meant.
+fn likeness(typed: &str, lower_typed: &str, name: &str) -> Option<usize> {
     if typed.is_empty() || name.is_empty() {
         return None;
     }
-    let [lower_name, lower_typed] = [name, typed].map(str::to_ascii_lowercase);
-    if has_part(&lower_name, &lower_typed) || has_part(&lower_typed, &lower_name) {
+    let lower_name = name.to_ascii_lowercase();
+    if has_part(&lower_name, lower_typed) || has_part(lower_typed, &lower_name) {
         return Some(typed.len().abs_diff(name.len()));
     }
     let few = 1 + typed.chars().count() / 4;
@@ -151,6 +162,8 @@ mod tests {
             ("a", "b", None),
             ("", "ab", None),
             ("Replicas", "replicas", Some(0)),
+            ("imgae", "image", Some(2)),
+            ("port", "ports", Some(1)),
             ("hosts", "ports", None),
             ("paths", "ports", None),
             ("containrs", "containers", Some(1)),

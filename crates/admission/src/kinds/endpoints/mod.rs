@@ -5,35 +5,55 @@ mod checked_endpoints;
 mod duplicates;
 mod headless;
 
-use checked_endpoints::ReadAddress;
-pub(super) use checked_endpoints::{CheckedAddress, CheckedEndpoints};
-
 use roster_engine::model::names;
 use serde::de::IgnoredAny;
 
 use super::{
     addresses,
-    object_check::{CheckedObject, ObjectCheck, Subject, check_managed_by},
+    object_check::{self, CheckedObject, ObjectCheck, Subject, check_managed_by},
 };
 use crate::{
     Rule,
+    decision::Decision,
     fault::{Fault, ObjectTraffic},
     findings::RuleFindings,
+    knowledge::Knowledge,
     owner,
+    request::{AdmissionRequest, Stage},
+    settings::Settings,
 };
+use checked_endpoints::{CheckedAddress, CheckedEndpoints, ReadAddress};
 
-/// Those that may change an object look at no address. They only count them.
+/// Runs the checks of Endpoints. Those that may change an object only count its addresses, which are not read for them.
+pub(super) fn run(
+    request: &AdmissionRequest<'_>,
+    stage: Stage,
+    settings: &Settings,
+    cluster: &dyn Knowledge,
+) -> Result<Decision, String> {
+    let run = match stage {
+        Stage::Mutate => object_check::run::<CheckedEndpoints<IgnoredAny>>,
+        Stage::Validate => object_check::run::<CheckedEndpoints<CheckedAddress>>,
+    };
+    run(request, stage, settings, cluster)
+}
+
+/// The checks that read no address.
+impl<A> CheckedEndpoints<A> {
+    const CAPACITY: ObjectCheck<Self> =
+        ObjectCheck { rules: &[Rule::OverCapacity, Rule::OverCapacityWarning], check: capacity::check };
+    const HEADLESS: ObjectCheck<Self> = ObjectCheck { rules: &[Rule::HeadlessLabel], check: headless::check };
+}
+
 impl ReadAddress for IgnoredAny {
-    const CHECKS: &'static [ObjectCheck<CheckedEndpoints<Self>>] = &[
-        ObjectCheck { rules: &[Rule::OverCapacity, Rule::OverCapacityWarning], check: capacity::check },
-        ObjectCheck { rules: &[Rule::HeadlessLabel], check: headless::check },
-    ];
+    const CHECKS: &'static [ObjectCheck<CheckedEndpoints<Self>>] =
+        &[CheckedEndpoints::CAPACITY, CheckedEndpoints::HEADLESS];
 }
 
 impl ReadAddress for CheckedAddress {
     const CHECKS: &'static [ObjectCheck<CheckedEndpoints<Self>>] = &[
-        ObjectCheck { rules: &[Rule::OverCapacity, Rule::OverCapacityWarning], check: capacity::check },
-        ObjectCheck { rules: &[Rule::HeadlessLabel], check: headless::check },
+        CheckedEndpoints::CAPACITY,
+        CheckedEndpoints::HEADLESS,
         ObjectCheck {
             rules: &[Rule::ManagedBy],
             check: |s, f| check_managed_by(s, |o| &o.metadata, owner::ENDPOINTS, f),
@@ -92,10 +112,11 @@ mod tests {
 
     #[test]
     fn every_rule_that_changes_an_object_is_checked_without_its_addresses() {
-        let rules = |checks: &[&'static [Rule]]| -> Vec<Rule> {
-            checks.iter().copied().flatten().copied().filter(|rule| rule.remedy() == Remedy::Change).collect()
-        };
-        let all = rules(&CheckedAddress::CHECKS.iter().map(|check| check.rules).collect::<Vec<_>>());
-        assert_eq!(rules(&IgnoredAny::CHECKS.iter().map(|check| check.rules).collect::<Vec<_>>()), all);
+        assert_eq!(changing::<IgnoredAny>(), changing::<CheckedAddress>());
+    }
+
+    fn changing<A: ReadAddress>() -> Vec<Rule> {
+        let rules = A::CHECKS.iter().flat_map(|check| check.rules).copied();
+        rules.filter(|rule| rule.remedy() == Remedy::Change).collect()
     }
 }

@@ -2,9 +2,7 @@
 
 use std::cell::Cell;
 
-use roster_engine::model::Labels;
-
-use roster_engine::model::spelling::LONGEST;
+use roster_engine::model::{Labels, spelling::LONGEST};
 
 /// The most comparisons of selectors with labels, and ports of workloads that are looked at for a selector, of one input.
 /// Several thousand Services may all select the same thousands of workloads, each by other labels: a second or two of time.

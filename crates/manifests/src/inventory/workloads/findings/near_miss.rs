@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use roster_engine::model::spelling::{are_alike, letters, letters_below, typo};
 use roster_engine::{
     label_values::{LabelValues, NEIGHBOURS},
-    model::{HashSeed, Labels, Text},
+    model::{
+        HashSeed, Labels, Text,
+        spelling::{are_alike, letters, letters_below, typo},
+    },
     phrase::label_text,
 };
 

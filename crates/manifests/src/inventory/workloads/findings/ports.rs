@@ -6,9 +6,13 @@ use std::{
     fmt::Write,
 };
 
-use roster_engine::model::spelling::{are_alike, typo};
 use roster_engine::{
-    model::{ContainerPort, HashSeed, Service, TargetPort, Text, json::message::shortened, protocol_or_tcp},
+    model::{
+        ContainerPort, HashSeed, Service, TargetPort, Text,
+        json::message::shortened,
+        protocol_or_tcp,
+        spelling::{are_alike, typo},
+    },
     phrase::counted,
     reason::{Finding, Reason, Severity},
 };

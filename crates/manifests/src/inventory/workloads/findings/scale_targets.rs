@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
-use roster_engine::model::spelling::{letters_below, typo};
 use roster_engine::{
-    model::{HashSeed, ObjectKey, OwnerReference, Resource, json::message::shortened},
+    model::{
+        HashSeed, ObjectKey, OwnerReference, Resource,
+        json::message::shortened,
+        spelling::{letters_below, typo},
+    },
     reason::{Finding, Reason, Severity},
 };
 

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use roster_engine::model::spelling::{are_alike, typo};
 use roster_engine::{
-    model::{HashSeed, Text, json::message::shortened},
+    model::{
+        HashSeed, Text,
+        json::message::shortened,
+        spelling::{are_alike, typo},
+    },
     reason::{Finding, Reason, Severity},
 };
 

@@ -11,6 +11,7 @@ use super::{
     connection_stream::ConnectionStream,
     listen_address::ListenAddress,
     peer::Peer,
+    socket::set_options,
     tls_options::TlsOptions,
 };
 use crate::runtime::tls::{ClientChain, handshake};
@@ -52,8 +53,7 @@ impl Listener {
         match &self.socket {
             BoundSocket::Tcp(socket) => {
                 let (tcp, address) = socket.listener.accept().await?;
-                // If this fails, small responses may wait for an acknowledgement, but they are correct.
-                let _ = tcp.set_nodelay(true);
+                set_options(&tcp);
                 self.open(Box::new(tcp), Peer::of(address), Some(address));
             }
             BoundSocket::Unix(socket) => {

@@ -1,6 +1,10 @@
 //! Nodes: where pods run, in which zone, and which pods they refuse.
 
-use std::{collections::HashMap, net::IpAddr, sync::OnceLock};
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Arc, OnceLock},
+};
 
 use super::HashSeed;
 
@@ -155,10 +159,10 @@ struct RawCondition {
     status: Text,
 }
 
-/// All nodes of a cluster, indexed by name. Made once, read by every plan.
+/// All nodes of a cluster, indexed by name. Made once, read by every plan. Whoever holds the nodes as well shares them.
 #[derive(Clone, Debug, Default)]
 pub struct Nodes {
-    all: Vec<Node>,
+    all: Vec<Arc<Node>>,
     /// Their zones, in the same order: a plan asks for that of every pod.
     zones: Vec<Option<Text>>,
     by_name: HashMap<Text, usize, HashSeed>,
@@ -168,14 +172,16 @@ pub struct Nodes {
 
 impl Nodes {
     /// Indexes `nodes`; of several with one name the last one counts.
-    pub fn new(nodes: Vec<Node>) -> Self {
-        let by_name = nodes.iter().enumerate().map(|(i, n)| (n.name.clone(), i)).collect();
-        let zones = nodes.iter().map(|n| n.zone().cloned()).collect();
-        Self { all: nodes, zones, by_name, zone_shares: OnceLock::new() }
+    pub fn new(nodes: impl IntoIterator<Item: Into<Arc<Node>>>) -> Self {
+        let all: Vec<Arc<Node>> = nodes.into_iter().map(Into::into).collect();
+        let by_name = all.iter().enumerate().map(|(i, n)| (n.name.clone(), i)).collect();
+        let zones = all.iter().map(|n| n.zone().cloned()).collect();
+        Self { all, zones, by_name, zone_shares: OnceLock::new() }
     }
 
     /// Adds a node, in place of one of its name.
-    pub fn insert(&mut self, node: Node) {
+    pub fn insert(&mut self, node: impl Into<Arc<Node>>) {
+        let node = node.into();
         self.zone_shares.take();
         let zone = node.zone().cloned();
         if let Some(&at) = self.by_name.get(&node.name) {
@@ -188,7 +194,7 @@ impl Nodes {
     }
 
     /// Removes a node and returns it. The last node takes its place.
-    pub fn remove(&mut self, name: &Text) -> Option<Node> {
+    pub fn remove(&mut self, name: &Text) -> Option<Arc<Node>> {
         let at = self.by_name.remove(name)?;
         self.zone_shares.take();
         let removed = self.all.swap_remove(at);
@@ -205,7 +211,7 @@ impl Nodes {
     /// The node of this name.
     #[inline]
     pub fn get(&self, name: &Text) -> Option<&Node> {
-        self.by_name.get(name).map(|&i| &self.all[i])
+        self.by_name.get(name).map(|&i| &*self.all[i])
     }
 
     /// The zone of the node of this name; `None` if there is no such node, `Some(None)` if it has no zone.
@@ -216,7 +222,7 @@ impl Nodes {
 
     /// Every node, each name once, in the order given.
     pub fn iter(&self) -> impl Iterator<Item = &Node> {
-        self.all.iter().enumerate().filter(|(i, n)| self.by_name.get(&n.name) == Some(i)).map(|(_, n)| n)
+        self.all.iter().enumerate().filter(|(i, n)| self.by_name.get(&n.name) == Some(i)).map(|(_, n)| &**n)
     }
 }
 
@@ -229,9 +235,9 @@ impl Nodes {
     }
 }
 
-impl FromIterator<Node> for Nodes {
-    fn from_iter<I: IntoIterator<Item = Node>>(nodes: I) -> Self {
-        Self::new(nodes.into_iter().collect())
+impl<N: Into<Arc<Node>>> FromIterator<N> for Nodes {
+    fn from_iter<I: IntoIterator<Item = N>>(nodes: I) -> Self {
+        Self::new(nodes)
     }
 }
 
@@ -253,7 +259,7 @@ mod tests {
     fn nodes_that_come_and_go_leave_the_index_right() {
         let mut nodes: Nodes = [node("a", "x"), node("b", "y"), node("c", "z")].into_iter().collect();
         nodes.insert(node("b", "w"));
-        assert_eq!(nodes.remove(&"a".into()).map(|n| n.name), Some("a".into()));
+        assert_eq!(nodes.remove(&"a".into()).map(|n| n.name.clone()), Some("a".into()));
         assert_eq!(nodes.remove(&"a".into()), None);
         nodes.insert(node("d", "v"));
         let found: Vec<_> = nodes.iter().map(|n| (n.name.as_str(), nodes.zone_of(&n.name))).collect();

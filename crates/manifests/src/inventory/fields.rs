@@ -11,18 +11,27 @@ use roster_engine::model::{
     AddressKey, ContainerPort, EndpointSlice, Endpoints, Labels, Node, Pod, PodPhase, Service, Text, parse_lenient,
 };
 
-use super::table::Row;
+use super::{
+    live::LiveRows,
+    lookups::{NodePlaces, PodAddresses, SliceEndpoints},
+    rows::NamespaceRow,
+    table::Row,
+};
 
-/// The form in which an index holds objects: who fills the index decides how much of an object it holds.
-pub trait Storage {
-    /// A pod.
-    type Pod: PodFields;
-    /// A Service.
-    type Service: ServiceFields;
-    /// A node.
-    type Node: NodeFields;
-    /// A slice, which several look-ups share.
-    type Slice: SliceFields + Clone;
+/// The form in which an index for rules holds objects: who fills the index decides how much of an object it holds. It looks up
+/// pods by address, nodes by zone and address, and slices by Service and address.
+pub trait Storage:
+    LiveRows<
+        Pod: PodFields,
+        Pods = PodAddresses,
+        Service: ServiceFields,
+        Node: NodeFields,
+        Nodes = NodePlaces,
+        Slice: SliceFields + Clone,
+        Slices = SliceEndpoints<<Self as LiveRows>::Slice>,
+        Namespace = NamespaceRow,
+    >
+{
     /// Which pods a selector may select.
     type Candidates: PodCandidates;
 }

@@ -18,7 +18,7 @@ pub struct Answers<I>(pub I);
 impl<I: IndexReader> Knowledge for Answers<I> {
     fn service(&self, namespace: &str, name: &str) -> Result<Option<KnownService>, Unknown> {
         self.0.read(|index| {
-            let services = index.services.known()?;
+            let services = index.live.services.known()?;
             index.knows(services, namespace, "no Services of the namespace were given")?;
             Ok(services.get(namespace, name).map(ServiceFields::known))
         })
@@ -30,10 +30,10 @@ impl<I: IndexReader> Knowledge for Answers<I> {
 
     fn pod_network(&self, namespace: &str, ip: IpAddr) -> Result<Option<PodNetwork>, Unknown> {
         self.0.read(|index| {
-            let pods = index.pods.known()?;
+            let pods = index.live.pods.known()?;
             index.knows(pods, namespace, NO_PODS)?;
             let found = pods.lookup().network(namespace, ip);
-            let is_node = || index.nodes.last_known().is_some_and(|nodes| nodes.lookup().has_address(ip));
+            let is_node = || index.live.nodes.last_known().lookup().has_address(ip);
             match found {
                 Some(PodNetwork::Pod) if is_node() => Ok(Some(PodNetwork::Node)),
                 None => index.no_addresses.map_or(Ok(None), Err),
@@ -46,7 +46,7 @@ impl<I: IndexReader> Knowledge for Answers<I> {
         /// A kubelet writes one address of each family. Of a pod with more, nothing is said.
         const MOST: usize = 8;
         self.0.read(|index| {
-            let Some(pod) = index.pods.known()?.get(namespace, pod) else { return Ok(false) };
+            let Some(pod) = index.live.pods.known()?.get(namespace, pod) else { return Ok(false) };
             let mut known = pod.addresses().take(MOST + 1).peekable();
             if pod.network() != PodNetwork::Pod || known.peek().is_none() {
                 return Ok(false);
@@ -61,7 +61,7 @@ impl<I: IndexReader> Knowledge for Answers<I> {
     }
 
     fn is_zone(&self, zone: &str) -> Result<bool, Unknown> {
-        self.0.read(|index| Ok(index.nodes.known()?.lookup().has_zone(zone)))
+        self.0.read(|index| Ok(index.live.nodes.known()?.lookup().has_zone(zone)))
     }
 
     fn other_slices(&self, slice: &ListedSlice<'_>) -> Result<OtherSlices, Unknown> {
@@ -70,8 +70,10 @@ impl<I: IndexReader> Knowledge for Answers<I> {
 
     fn comparable(&self, resource: Resource, namespace: &str) -> usize {
         self.0.read(|index| match resource {
-            Resource::Service => index.pods.known().map_or(0, |pods| pods.of_namespace(namespace).len()),
-            Resource::EndpointSlice => index.slices.known().map_or(0, |slices| slices.of_namespace(namespace).len()),
+            Resource::Service => index.live.pods.known().map_or(0, |pods| pods.of_namespace(namespace).len()),
+            Resource::EndpointSlice => {
+                index.live.slices.known().map_or(0, |slices| slices.of_namespace(namespace).len())
+            }
             _ => 0,
         })
     }

@@ -99,7 +99,7 @@ impl AnyObject {
 pub struct Inventory {
     pub services: Vec<Service>,
     pub pods: Vec<Pod>,
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<Arc<Node>>,
     pub endpoints: Vec<Endpoints>,
     pub slices: Vec<EndpointSlice>,
     pub workloads: Vec<Workload>,
@@ -134,7 +134,7 @@ impl Inventory {
         match object {
             AnyObject::Service(o) => self.services.push(o),
             AnyObject::Pod(o) => self.pods.push(o),
-            AnyObject::Node(o) => self.nodes.push(o),
+            AnyObject::Node(o) => self.nodes.push(o.into()),
             AnyObject::Endpoints(o) => self.endpoints.push(o),
             AnyObject::EndpointSlice(o) => self.slices.push(o),
             AnyObject::Workload(o) => self.workloads.push(*o),
@@ -149,14 +149,14 @@ impl Inventory {
     }
 
     /// The nodes that were read; the assumed ones follow them.
-    pub fn nodes_of_input(&self) -> &[Node] {
+    pub fn nodes_of_input(&self) -> &[Arc<Node>] {
         &self.nodes[..self.nodes.len().saturating_sub(self.assumed_pods.nodes)]
     }
 
     /// Gives pods the labels that come from their nodes: when all objects are read, because a node may follow its pods.
     pub fn label_pods(&mut self, defaults: &Defaults<'_>) {
         let places: BTreeMap<&str, usize> = self.nodes.iter().map(|n| n.name.as_str()).zip(0..).collect();
-        let node = |name: &str| places.get(name).map(|place| &self.nodes[*place]);
+        let node = |name: &str| places.get(name).map(|place| &*self.nodes[*place]);
         for pod in &mut self.pods {
             defaults.label_pod(pod, node, &mut self.assumed);
         }

@@ -36,7 +36,7 @@ pub(super) fn other_slices<I: IndexReader>(reader: &I, slice: &ListedSlice<'_>) 
         let mut turn = Turn { first, ..Turn::default() };
         while !turn.is_over {
             reader.read(|index| {
-                let slices = index.slices.known()?;
+                let slices = index.live.slices.known()?;
                 index.knows(slices, namespace, "no other slices of the namespace were given")?;
                 turn.take(some, |hash| slices.lookup().of(hash), &mut listing, slice.name);
                 Ok(())

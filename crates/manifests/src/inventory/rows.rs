@@ -1,7 +1,7 @@
 //! What an index holds of each object that a server watches: the fields that rules ask for, and no others.
 //! An annotation may have 256 KiB, and a cluster ten thousand Services.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{convert::Infallible, net::IpAddr, sync::Arc};
 
 use roster_admission::{KnownService, PodNetwork};
 use roster_engine::model::{ContainerPort, EndpointSlice, Labels, Node, Pod, PodPhase, Service, Text, wire::nullable};
@@ -12,6 +12,8 @@ use super::{
         NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of, endpoint_hashes, network_of,
         sorted_names,
     },
+    live::LiveRows,
+    lookups::{NodePlaces, PodAddresses, SliceEndpoints},
     table::Row,
 };
 
@@ -19,11 +21,21 @@ use super::{
 #[derive(Debug)]
 pub struct SmallRows;
 
-impl Storage for SmallRows {
+impl LiveRows for SmallRows {
     type Pod = Box<PodRow>;
+    type Pods = PodAddresses;
     type Service = Box<ServiceRow>;
+    type Services = ();
     type Node = NodeRow;
+    type Nodes = NodePlaces;
+    /// No rule asks for another Endpoints object.
+    type Endpoints = Infallible;
     type Slice = Arc<SliceRow>;
+    type Slices = SliceEndpoints<Arc<SliceRow>>;
+    type Namespace = NamespaceRow;
+}
+
+impl Storage for SmallRows {
     type Candidates = ();
 }
 

@@ -34,7 +34,7 @@ pub(super) fn live_pods<I: IndexReader>(
     let mut next = Some(Text::default());
     while let Some(from) = next {
         next = reader.read(|index| {
-            let pods = index.pods.known()?;
+            let pods = index.live.pods.known()?;
             index.knows(pods, namespace, NO_PODS)?;
             if let Some(places) = index.candidates.places(namespace, selector) {
                 found.add(places.iter().map(|place| &pods.rows()[*place]), selector, only_one);

@@ -1,6 +1,7 @@
 //! The index of objects that were read from files or a request, for the rules.
 
 use std::{
+    convert::Infallible,
     marker::PhantomData,
     net::IpAddr,
     sync::{
@@ -13,14 +14,16 @@ use roster_admission::{KnownService, PodNetwork, Unknown};
 use roster_engine::model::{ContainerPort, EndpointSlice, Labels, Node, Pod, PodPhase, Service, Text};
 
 use super::{
-    cluster_index::{ClusterIndex, IndexReader, Slot},
+    cluster_index::{ClusterIndex, IndexReader},
     fields::{
         NodeFields, PodCandidates, PodFields, ServiceFields, SliceFields, Storage, addresses_of, endpoint_hashes,
         network_of, sorted_names,
     },
     label_postings::LabelPostings,
-    lookups::PodAddresses,
+    live::{Live, LiveRows, LiveTable},
+    lookups::{NodePlaces, PodAddresses, SliceEndpoints},
     objects::Inventory,
+    rows::NamespaceRow,
     table::{Lookup, Row, Table},
 };
 
@@ -35,11 +38,21 @@ pub type Snapshot<'a> = ClusterIndex<Borrowed<'a>>;
 #[derive(Debug)]
 pub struct Borrowed<'a>(PhantomData<&'a ()>);
 
-impl<'a> Storage for Borrowed<'a> {
+impl<'a> LiveRows for Borrowed<'a> {
     type Pod = Placed<'a, Pod>;
+    type Pods = PodAddresses;
     type Service = Placed<'a, Service>;
+    type Services = ();
     type Node = &'a Node;
+    type Nodes = NodePlaces;
+    /// No rule asks for another Endpoints object.
+    type Endpoints = Infallible;
     type Slice = Arc<PlacedSlice<'a>>;
+    type Slices = SliceEndpoints<Arc<PlacedSlice<'a>>>;
+    type Namespace = NamespaceRow;
+}
+
+impl<'a> Storage for Borrowed<'a> {
     type Candidates = PodPlaces<'a>;
 }
 
@@ -59,9 +72,9 @@ impl<'a, T: Row> Placed<'a, T> {
 pub struct PodPlaces<'a>(LabelPostings<'a, usize>);
 
 impl<'a> PodPlaces<'a> {
-    fn of(services: &'a [Service], pods: &Slot<Placed<'a, Pod>, PodAddresses>) -> Self {
+    fn of(services: &'a [Service], pods: &Table<Placed<'a, Pod>, PodAddresses>) -> Self {
         let selectors = services.iter().filter_map(|s| Some((Placed(s).namespace(), s.selector.as_ref()?)));
-        let rows = pods.last_known().map(Table::rows).unwrap_or_default().iter().enumerate();
+        let rows = pods.rows().iter().enumerate();
         Self(LabelPostings::new(selectors, rows.map(|(place, pod)| (pod.namespace(), &*pod.0.labels, place))))
     }
 }
@@ -166,14 +179,18 @@ impl<'a> Snapshot<'a> {
 
     /// The index of all objects of `inventory` but for pods of hooks, which seldom exist.
     pub fn of(inventory: &'a Inventory) -> Self {
-        let pods = slot(inventory.pods.iter().filter(|pod| !pod.is_hook).map(Placed), "no pods were given");
+        let pods = inventory.pods.iter().filter(|pod| !pod.is_hook).map(Placed);
+        let live = Live {
+            pods: table(pods, "no pods were given"),
+            services: table(inventory.services.iter().map(Placed), "no Services were given"),
+            nodes: table(inventory.nodes.iter().map(Arc::as_ref), "no nodes were given"),
+            slices: table(inventory.slices.iter().map(PlacedSlice::of), "no other slices were given"),
+            endpoints: LiveTable::empty(Unknown("no rule asks for them")),
+            namespaces: LiveTable::empty(Unknown("no namespaces were given")),
+        };
         Self {
-            candidates: PodPlaces::of(&inventory.services, &pods),
-            pods,
-            services: slot(inventory.services.iter().map(Placed), "no Services were given"),
-            nodes: slot(inventory.nodes.iter(), "no nodes were given"),
-            slices: slot(inventory.slices.iter().map(PlacedSlice::of), "no other slices were given"),
-            namespaces: Slot::empty(Unknown("no namespaces were given")),
+            candidates: PodPlaces::of(&inventory.services, live.pods.last_known()),
+            live,
             left: AtomicUsize::new(MAX_COMPARED),
             is_part: false,
             no_addresses: inventory
@@ -185,13 +202,13 @@ impl<'a> Snapshot<'a> {
     }
 }
 
-fn slot<R: Row, L: Lookup<R>>(rows: impl Iterator<Item = R>, missing: &'static str) -> Slot<R, L> {
-    let mut slot = Slot::empty(Unknown(missing));
+fn table<R: Row, L: Lookup<R>>(rows: impl Iterator<Item = R>, missing: &'static str) -> LiveTable<R, L> {
+    let mut table = LiveTable::empty(Unknown(missing));
     let rows: Vec<R> = rows.collect();
     if !rows.is_empty() {
-        slot.set(Table::new(rows, |_| {}));
+        table.set(Table::new(rows, |_| {}));
     }
-    slot
+    table
 }
 
 impl<'a> IndexReader for Snapshot<'a> {

@@ -6,7 +6,8 @@ use roster_admission::Unknown;
 use roster_engine::model::{EndpointSlice, Labels, Node, Pod, Service};
 
 use super::{
-    cluster_index::{ClusterIndex, IndexReader, Slot},
+    cluster_index::{ClusterIndex, IndexReader},
+    live::{Live, LiveTable},
     lookups::{NodePlaces, PodAddresses, SliceEndpoints},
     rows::{NamespaceRow, NodeRow, PodRow, ServiceRow, SliceRow, SmallRows},
     sink::{Loss, Sink},
@@ -32,12 +33,12 @@ pub trait Stored: Send + Sized {
     /// What is held of the object.
     fn row(self) -> Self::Row;
 
-    /// Its table in an index.
-    fn slot(index: &mut ClusterIndex<SmallRows>) -> &mut Slot<Self::Row, Self::Lookup>;
+    /// Its table.
+    fn table(live: &mut Live<SmallRows>) -> &mut LiveTable<Self::Row, Self::Lookup>;
 }
 
 macro_rules! stored {
-    ($($object:ty: $row:ty, $lookup:ty, $slot:ident, $make:expr;)*) => {$(
+    ($($object:ty: $row:ty, $lookup:ty, $table:ident, $make:expr;)*) => {$(
         impl Stored for $object {
             type Row = $row;
             type Lookup = $lookup;
@@ -46,8 +47,8 @@ macro_rules! stored {
                 $make(self)
             }
 
-            fn slot(index: &mut ClusterIndex<SmallRows>) -> &mut Slot<$row, $lookup> {
-                &mut index.$slot
+            fn table(live: &mut Live<SmallRows>) -> &mut LiveTable<$row, $lookup> {
+                &mut live.$table
             }
         }
     )*};
@@ -72,11 +73,7 @@ impl Store {
     pub fn new() -> Self {
         Self {
             index: RwLock::new(ClusterIndex {
-                pods: Slot::empty(NOT_SYNCED),
-                services: Slot::empty(NOT_SYNCED),
-                nodes: Slot::empty(NOT_SYNCED),
-                slices: Slot::empty(NOT_SYNCED),
-                namespaces: Slot::empty(NOT_SYNCED),
+                live: Live::empty(NOT_SYNCED),
                 candidates: (),
                 no_addresses: None,
                 left: AtomicUsize::default(),
@@ -87,12 +84,12 @@ impl Store {
 
     /// Whether every resource has been listed once.
     pub fn synced(&self) -> bool {
-        self.read(|index| {
-            index.pods.last_known().is_some()
-                && index.services.last_known().is_some()
-                && index.nodes.last_known().is_some()
-                && index.slices.last_known().is_some()
-                && index.namespaces.last_known().is_some()
+        self.read(|ClusterIndex { live, .. }| {
+            live.pods.is_listed()
+                && live.services.is_listed()
+                && live.nodes.is_listed()
+                && live.slices.is_listed()
+                && live.namespaces.is_listed()
         })
     }
 
@@ -125,24 +122,23 @@ impl Store {
 
     /// From now on the objects of a resource count as old, until it is listed again.
     pub fn lose<T: Stored>(&self) {
-        T::slot(&mut self.write()).forbid(STALE);
+        T::table(&mut self.write().live).forbid(STALE);
     }
 
-    /// Before the first list there is no table: the list will have the object.
     fn insert<T: Stored>(&self, row: T::Row) {
-        let before = T::slot(&mut self.write()).table_mut().and_then(|table| table.insert(row));
+        let before = T::table(&mut self.write().live).insert(row).and_then(|change| change.before);
         drop(before);
     }
 
     fn remove<T: Stored>(&self, namespace: &str, name: &str) {
-        let before = T::slot(&mut self.write()).table_mut().and_then(|table| table.remove(namespace, name));
+        let before = T::table(&mut self.write().live).remove(namespace, name).and_then(|change| change.before);
         drop(before);
     }
 
     fn replace<T: Stored>(&self, rows: Vec<T::Row>) {
         // Built before the lock is taken and dropped after: readers do not wait meanwhile.
         let table = Table::new(rows, |_| {});
-        let before = T::slot(&mut self.write()).set(table);
+        let before = T::table(&mut self.write().live).set(table);
         drop(before);
     }
 
@@ -190,23 +186,24 @@ impl<T: Stored> Sink for StoreSink<T> {
 
     fn begin_list(&mut self) {
         self.new.clear();
-        if let Some(table) = T::slot(&mut self.store.write()).table_mut() {
-            table.begin_list();
-        }
+        T::table(&mut self.store.write().live).begin_list();
     }
 
     fn list(&mut self, row: T::Row) {
-        let Some(mut row) = T::slot(&mut self.store.write()).list(row) else { return };
-        if let Some(before) = self.new.last() {
-            row.share(before);
+        let listed = T::table(&mut self.store.write().live).list(row).map(|change| change.and_then(|c| c.before));
+        if let Err(mut row) = listed {
+            if let Some(before) = self.new.last() {
+                row.share(before);
+            }
+            self.new.push(row);
         }
-        self.new.push(row);
     }
 
     fn end_list(&mut self) {
         // Built before the lock is taken, and what is gone is dropped after: readers do not wait meanwhile.
         let new = Table::new(std::mem::take(&mut self.new), |_| {});
-        let gone = T::slot(&mut self.store.write()).end_list(new);
+        let mut gone = Vec::new();
+        T::table(&mut self.store.write().live).end_list(new, |change| gone.extend(change.before));
         drop(gone);
     }
 

@@ -168,8 +168,8 @@ fn nothing_remains_of_deleted_objects() {
     store.delete(service());
     store.delete(slice("a", &["10.0.0.1"]));
     let remains = store.read(|index| {
-        let (pods, slices) = (index.pods.known().unwrap(), index.slices.known().unwrap());
-        let rows = [pods.rows().len(), index.services.known().unwrap().rows().len(), slices.rows().len()];
+        let (pods, slices) = (index.live.pods.known().unwrap(), index.live.slices.known().unwrap());
+        let rows = [pods.rows().len(), index.live.services.known().unwrap().rows().len(), slices.rows().len()];
         (rows, pods.lookup().namespaces(), slices.lookup().len())
     });
     assert_eq!(remains, ([0, 0, 0], 0, 0));

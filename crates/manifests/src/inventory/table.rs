@@ -4,10 +4,10 @@
 //! more than the objects. An insertion moves what follows: about 60 µs among 150 000 pods, which the rate of changes
 //! of a cluster allows. A whole list is sorted once.
 
-use std::sync::Arc;
+use std::{convert::Infallible, fmt::Debug, sync::Arc};
 
 /// A row of a [`Table`].
-pub trait Row {
+pub trait Row: Debug {
     /// The namespace; empty for objects of the whole cluster.
     fn namespace(&self) -> &str;
 
@@ -16,6 +16,11 @@ pub trait Row {
 
     /// Takes over the parts that are equal in `neighbour`, so that both share one copy.
     fn share(&mut self, _neighbour: &Self) {}
+
+    /// Whether anything differs from what was held `before` under the same name. Otherwise that row stays.
+    fn differs(&self, _before: &Self) -> bool {
+        true
+    }
 }
 
 impl<T: Row> Row for &T {
@@ -40,6 +45,10 @@ impl<T: Row> Row for Box<T> {
     fn share(&mut self, neighbour: &Self) {
         (**self).share(neighbour);
     }
+
+    fn differs(&self, before: &Self) -> bool {
+        (**self).differs(before)
+    }
 }
 
 impl<T: Row> Row for Arc<T> {
@@ -50,10 +59,34 @@ impl<T: Row> Row for Arc<T> {
     fn name(&self) -> &str {
         (**self).name()
     }
+
+    fn differs(&self, before: &Self) -> bool {
+        !Self::ptr_eq(self, before) && (**self).differs(before)
+    }
+}
+
+/// No row: an index that holds no objects of a resource.
+impl Row for Infallible {
+    fn namespace(&self) -> &str {
+        match *self {}
+    }
+
+    fn name(&self) -> &str {
+        match *self {}
+    }
+}
+
+/// A change of an object: the row that was there, and the one that is there now. At least one of them is.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Change<'t, R> {
+    /// The row that is gone.
+    pub before: Option<R>,
+    /// The row that is in the table now.
+    pub after: Option<&'t R>,
 }
 
 /// A secondary index of a [`Table`].
-pub trait Lookup<R>: Default {
+pub trait Lookup<R>: Default + Debug {
     /// Adds a row of the table.
     fn add(&mut self, row: &R);
 
@@ -110,10 +143,10 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
         Self { rows, lookup, listed: None }
     }
 
-    /// Adds a row, and returns the one of its name, whose place it takes.
-    pub fn insert(&mut self, mut row: R) -> Option<R> {
+    /// Adds a row in the place of the one of its name. `None`: nothing of it differs.
+    pub fn insert(&mut self, mut row: R) -> Option<Change<'_, R>> {
         match self.place(key(&row)) {
-            Ok(at) => Some(self.replace(at, row)),
+            Ok(at) => self.replace(at, row),
             Err(at) => {
                 // Neighbours are mostly replicas of one workload.
                 let neighbours = self.rows[..at].last().into_iter().chain(self.rows.get(at));
@@ -125,7 +158,7 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
                 if let Some(listed) = &mut self.listed {
                     listed.insert(at, true);
                 }
-                None
+                Some(Change { before: None, after: self.rows.get(at) })
             }
         }
     }
@@ -135,27 +168,31 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
         self.rows.binary_search_by(|row| key(row).cmp(&name))
     }
 
-    /// Puts a row in the place of the one of its name, which it returns.
-    fn replace(&mut self, at: usize, mut row: R) -> R {
-        row.share(&self.rows[at]);
-        let before = std::mem::replace(&mut self.rows[at], row);
-        self.lookup.remove(&before);
-        self.lookup.add(&self.rows[at]);
+    /// Puts a row in the place of the one of its name.
+    fn replace(&mut self, at: usize, mut row: R) -> Option<Change<'_, R>> {
         if let Some(listed) = &mut self.listed {
             listed[at] = true;
         }
-        before
+        let place = &mut self.rows[at];
+        if !row.differs(place) {
+            return None;
+        }
+        row.share(place);
+        self.lookup.remove(place);
+        let before = std::mem::replace(place, row);
+        self.lookup.add(place);
+        Some(Change { before: Some(before), after: Some(place) })
     }
 
-    /// Removes the row of this name, and returns it.
-    pub fn remove(&mut self, namespace: &str, name: &str) -> Option<R> {
+    /// Removes the row of this name.
+    pub fn remove(&mut self, namespace: &str, name: &str) -> Option<Change<'_, R>> {
         let at = self.place((namespace, name)).ok()?;
         let row = self.rows.remove(at);
         self.lookup.remove(&row);
         if let Some(listed) = &mut self.listed {
             listed.remove(at);
         }
-        Some(row)
+        Some(Change { before: Some(row), after: None })
     }
 
     /// A list of all objects begins. A list that was not complete does not count.
@@ -163,35 +200,45 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
         self.listed = Some(vec![false; self.rows.len()]);
     }
 
-    /// The list has this row, in place of one of its name. If there is none, returns it: to insert many in front of many others
-    /// would move each of these many times.
-    pub fn list(&mut self, row: R) -> Option<R> {
+    /// The list has this row, in place of one of its name. If there is none, returns it as an error: to insert many in front of
+    /// many others would move each of these many times.
+    pub fn list(&mut self, row: R) -> Result<Option<Change<'_, R>>, R> {
         match self.place(key(&row)) {
-            Ok(at) => {
-                self.replace(at, row);
-                None
-            }
-            Err(_) => Some(row),
+            Ok(at) => Ok(self.replace(at, row)),
+            Err(_) => Err(row),
         }
     }
 
-    /// The list is complete: removes the rows that it does not have, adds the `new` ones, and returns those that are gone.
-    pub fn end_list(&mut self, new: Self) -> Vec<R> {
+    /// The list is complete: removes the rows that it does not have, and adds the `new` ones.
+    pub fn end_list(&mut self, new: Self, mut changed: impl FnMut(Change<'_, R>)) {
         let listed = self.listed.take().unwrap_or_else(|| vec![false; self.rows.len()]);
         let mut listed = listed.into_iter();
-        let gone: Vec<R> = self.rows.extract_if(.., |_| listed.next() == Some(false)).collect();
-        for row in &gone {
-            self.lookup.remove(row);
+        for row in self.rows.extract_if(.., |_| listed.next() == Some(false)) {
+            self.lookup.remove(&row);
+            changed(Change { before: Some(row), after: None });
         }
         for row in &new.rows {
             self.lookup.add(row);
+            changed(Change { before: None, after: Some(row) });
         }
         if !new.rows.is_empty() {
             self.rows.extend(new.rows);
             // Of two sorted parts: they are merged.
             self.rows.sort_by(|a, b| key(a).cmp(&key(b)));
         }
-        gone
+    }
+
+    /// Sets all rows, of which each has another name.
+    pub fn replace_all(&mut self, rows: Vec<R>, mut changed: impl FnMut(Change<'_, R>)) {
+        self.begin_list();
+        let mut new = Vec::new();
+        for row in rows {
+            match self.list(row) {
+                Ok(change) => change.into_iter().for_each(&mut changed),
+                Err(row) => new.push(row),
+            }
+        }
+        self.end_list(Self::new(new, |_| {}), changed);
     }
 
     /// All rows, sorted by namespace and name.
@@ -289,15 +336,23 @@ mod tests {
     fn a_list_removes_what_it_does_not_have() {
         let mut table: Table<_, Sum> = Table::new(vec![("a", "b", 1), ("a", "d", 2), ("b", "x", 4)], |_| {});
         table.begin_list();
-        assert_eq!(table.list(("a", "d", 8)), None);
+        let change = table.list(("a", "d", 8));
+        assert_eq!(change, Ok(Some(Change { before: Some(("a", "d", 2)), after: Some(&("a", "d", 8)) })));
         // It is not complete.
         table.begin_list();
-        assert_eq!(table.list(("a", "b", 16)), None);
+        assert!(table.list(("a", "b", 16)).is_ok());
         let new = [("b", "y", 32), ("a", "a", 64), ("a", "a", 63)];
-        assert_eq!(new.map(|row| table.list(row)), new.map(Some));
+        assert_eq!(new.map(|row| table.list(row).err()), new.map(Some));
         // Events go on.
-        assert_eq!((table.insert(("a", "c", 1)), table.remove("a", "c")), (None, Some(("a", "c", 1))));
-        assert_eq!(table.end_list(Table::new(new.to_vec(), |_| {})), [("a", "d", 8), ("b", "x", 4)]);
+        let added = Change { before: None, after: Some(&("a", "c", 1)) };
+        assert_eq!(table.insert(("a", "c", 1)), Some(added));
+        assert_eq!(table.remove("a", "c"), Some(Change { before: Some(("a", "c", 1)), after: None }));
+        let (mut gone, mut added) = (Vec::new(), Vec::new());
+        table.end_list(Table::new(new.to_vec(), |_| {}), |change| {
+            gone.extend(change.before);
+            added.extend(change.after.copied());
+        });
+        assert_eq!((gone, added), (vec![("a", "d", 8), ("b", "x", 4)], vec![("a", "a", 63), ("b", "y", 32)]));
         assert_eq!(table.rows(), [("a", "a", 63), ("a", "b", 16), ("b", "y", 32)]);
         assert_eq!(table.lookup(), &Sum(111));
     }

@@ -4,7 +4,10 @@
 //! cluster. That it lacks objects of a kind says nothing about the cluster; nor do the Pods of one namespace say anything
 //! about those of another.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use roster_engine::{
     model::{EndpointSlice, HashSeed, Labels, Node, ObjectKey, Pod, Text, names},
@@ -166,7 +169,7 @@ impl<'s> Gaps<'s> {
 /// The nodes that pods name and that are not among the others, each with the zone that a stored slice gives it: the first
 /// one by namespace and name, so that the order of the input does not matter. They are ready, as most nodes are; how much
 /// CPU they have stays unknown.
-pub(super) fn assumed_nodes(inventory: &Inventory) -> Vec<Node> {
+pub(super) fn assumed_nodes(inventory: &Inventory) -> Vec<Arc<Node>> {
     let mut missing: BTreeSet<&str> = inventory.pods.iter().map(|p| p.node_name.as_str()).collect();
     missing.remove("");
     for node in &inventory.nodes {
@@ -183,11 +186,9 @@ pub(super) fn assumed_nodes(inventory: &Inventory) -> Vec<Node> {
     let zone_of = |node: &str| zones.get(node).map(|zone| (names::ZONE, Text::new(zone)));
     missing
         .into_iter()
-        .map(|name| Node {
-            name: Text::new(name),
-            labels: zone_of(name).into_iter().collect::<Labels>(),
-            ready: true,
-            ..Node::default()
+        .map(|name| {
+            let labels = zone_of(name).into_iter().collect::<Labels>();
+            Arc::new(Node { name: Text::new(name), labels, ready: true, ..Node::default() })
         })
         .collect()
 }

@@ -4,6 +4,7 @@ use std::{
     cmp::Reverse,
     collections::{BTreeSet, HashMap, VecDeque},
     rc::Rc,
+    sync::Arc,
 };
 
 use roster_engine::model::{Node, OwnerReference, Pod, Resource, Service, Text, defaults::ClusterFamilies};
@@ -44,7 +45,7 @@ pub struct KnownObjects<'a> {
     /// The pods of the input.
     pub pods: &'a [Pod],
     /// The nodes of the input.
-    pub nodes: &'a [Node],
+    pub nodes: &'a [Arc<Node>],
     /// The zones of the cluster, where the input has no nodes.
     pub zones: &'a [Text],
     /// The address families of the cluster.
@@ -61,7 +62,7 @@ pub struct AssumedObjects {
     /// The pods, in the order of their workloads.
     pub pods: Vec<AssumedPod>,
     /// The nodes, where the input has none and pods need one.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<Arc<Node>>,
     /// For each workload, by its place in the input, what became of it, sorted by namespace, kind and name.
     pub workloads: Vec<(usize, WorkloadPods)>,
 }
@@ -119,7 +120,7 @@ pub fn outcomes(known: &KnownObjects<'_>) -> Vec<(usize, WorkloadPods)> {
 }
 
 /// The nodes of an input that has none.
-fn nodes_without_input(known: &KnownObjects<'_>) -> Vec<Node> {
+fn nodes_without_input(known: &KnownObjects<'_>) -> Vec<Arc<Node>> {
     if known.nodes.is_empty() { assumed_nodes(known.zones) } else { Vec::new() }
 }
 
@@ -129,7 +130,7 @@ type Places<'p> = dyn Iterator<Item = Place<'p>> + 'p;
 /// What becomes of each workload. `make` makes its pods.
 fn outcomes_on(
     known: &KnownObjects<'_>,
-    assumed_nodes: &[Node],
+    assumed_nodes: &[Arc<Node>],
     mut make: impl FnMut(&Workload, &mut Places<'_>),
 ) -> Vec<(usize, WorkloadPods)> {
     let given = GivenPods::of(known);

@@ -1,5 +1,7 @@
 //! The nodes of assumed pods.
 
+use std::sync::Arc;
+
 use roster_engine::model::{Node, Text, names};
 use smol_str::format_smolstr;
 
@@ -11,13 +13,13 @@ pub const ASSUMED_NODE: &str = "assumed-node";
 const CPU: i64 = 4_000_000_000;
 
 /// The nodes of a cluster without nodes in the input: one for each zone, or one without a zone.
-pub(super) fn assumed_nodes(zones: &[Text]) -> Vec<Node> {
+pub(super) fn assumed_nodes(zones: &[Text]) -> Vec<Arc<Node>> {
     let node = |name: Text, zone: Option<&Text>| {
         let of_system = [("kubernetes.io/os", "linux"), ("kubernetes.io/arch", "amd64")];
         let of_node = [(names::HOSTNAME, Some(&name)), (names::ZONE, zone)];
         let labels = of_system.into_iter().map(|(k, v)| (k, Text::new_static(v)));
         let labels = labels.chain(of_node.into_iter().filter_map(|(k, v)| Some((k, v?.clone())))).collect();
-        Node { labels, ready: true, cpu_nano: CPU, name, ..Node::default() }
+        Arc::new(Node { labels, ready: true, cpu_nano: CPU, name, ..Node::default() })
     };
     if zones.is_empty() {
         return vec![node(Text::new_static(ASSUMED_NODE), None)];
@@ -37,8 +39,8 @@ pub(super) struct Placement<'a> {
 }
 
 impl<'a> Placement<'a> {
-    pub(super) fn new(nodes: &'a [Node], known: NodeKnowledge) -> Self {
-        let mut nodes: Vec<&Node> = nodes.iter().collect();
+    pub(super) fn new(nodes: &'a [Arc<Node>], known: NodeKnowledge) -> Self {
+        let mut nodes: Vec<&Node> = nodes.iter().map(Arc::as_ref).collect();
         nodes.sort_by_key(|n| (n.zone(), &n.name));
         nodes.dedup_by_key(|n| (n.zone(), &n.name));
         let of_zones = nodes.chunk_by(|a, b| a.zone() == b.zone());

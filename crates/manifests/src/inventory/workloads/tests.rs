@@ -1,6 +1,8 @@
 //! What kube-controller-manager 1.37 makes of workloads, row by row.
 #![expect(clippy::needless_pass_by_value, reason = "rows are written with json!")]
 
+use std::sync::Arc;
+
 use roster_engine::model::{Node, Pod, Resource, Service, Text};
 use serde_json::{Value, json};
 
@@ -46,11 +48,11 @@ fn template_with(spec: Value) -> Value {
     template
 }
 
-fn nodes(objects: &[Value]) -> Vec<Node> {
+fn nodes(objects: &[Value]) -> Vec<Arc<Node>> {
     objects.iter().map(|o| serde_json::from_value(o.clone()).unwrap()).collect()
 }
 
-fn assumed(workloads: &[Workload], nodes: &[Node]) -> AssumedObjects {
+fn assumed(workloads: &[Workload], nodes: &[Arc<Node>]) -> AssumedObjects {
     assume(&KnownObjects { nodes, ..known(workloads) })
 }
 
@@ -239,7 +241,7 @@ fn an_autoscaler_keeps_replicas_within_its_limits() {
 }
 
 /// The six nodes of the recording.
-fn six_nodes() -> Vec<Node> {
+fn six_nodes() -> Vec<Arc<Node>> {
     let node =
         |name: &str, labels: Value, spec: Value| json!({"metadata": {"name": name, "labels": labels}, "spec": spec});
     let taints = |taints: Value| json!({"taints": taints});

@@ -15,10 +15,10 @@ use super::{addresses::Addresses, assume::MAX_PODS, nodes::assumed_nodes, pods};
 pub fn run_written(
     written: &mut [Pod],
     used: usize,
-    nodes: &[Node],
+    nodes: &[Arc<Node>],
     zones: &[Text],
     families: ClusterFamilies,
-) -> Vec<Node> {
+) -> Vec<Arc<Node>> {
     let assumed = if nodes.is_empty() && !written.is_empty() { assumed_nodes(zones) } else { Vec::new() };
     let nodes = if nodes.is_empty() { &assumed } else { nodes };
     let mut addresses = Addresses::after(used, families);

@@ -5,6 +5,7 @@ pub(crate) mod generator;
 
 use std::{
     collections::BTreeMap,
+    sync::Arc,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -80,6 +81,7 @@ pub(super) fn create_nodes(api: &ApiServer) {
 fn assumed(manifests: &[&Value], api: &ApiServer) -> Vec<String> {
     let workloads: Vec<Workload> = manifests.iter().map(|m| read(m)).collect();
     let nodes: Vec<Node> = serde_json::from_value(api.get("/api/v1/nodes").body["items"].clone()).unwrap();
+    let nodes: Vec<Arc<Node>> = nodes.into_iter().map(Arc::new).collect();
     let known = KnownObjects {
         workloads: &workloads,
         services: &[],

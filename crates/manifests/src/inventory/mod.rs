@@ -4,13 +4,15 @@
 //! files, a request ─► Inventory ─┬─► Index         for each Service its pods, Endpoints and slices ─► whole: plans of all
 //!                                └─► Snapshot ┐
 //!                                             ├─ ClusterIndex ─► Knowledge: what rules ask
-//! watches ─► Sink ─► Store ───────────────────┘
+//! watches ─► Sink ─┬─► Store ─────────────────┘
+//!                  └─► a server's own Live
 //! ```
 //!
-//! Each resource is a [`Table`]: rows sorted by namespace and name, with look-ups that follow every change.
-//! A row is a reference into an [`Inventory`], or a small copy that a [`Store`] owns; the questions are written once, for
-//! any of them. [`Index`] sorts and borrows the same tables, and then differs: planning visits every Service once, so
-//! that it joins the lists and collects the pods of all selectors in one pass, and keeps no look-up that follows changes.
+//! Each resource is a [`Table`]: rows sorted by namespace and name, with look-ups that follow every change. [`Live`] is a
+//! table for each resource, in the form of the server that keeps it. A row is a reference into an [`Inventory`], a small copy
+//! that a [`Store`] owns, or the text of an object in the node proxy. The questions of rules are written once, for any of them.
+//! [`Index`] sorts and borrows the same tables, and then differs: planning visits every Service once, so that it joins the
+//! lists and collects the pods of all selectors in one pass, and keeps no look-up that follows changes.
 
 mod assumed_counts;
 mod assumed_pods;

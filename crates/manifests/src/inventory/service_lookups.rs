@@ -1,18 +1,31 @@
 //! Look-ups of what belongs to a Service: the slices that name it, and the Services that select a pod.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use roster_engine::model::{HashSeed, Labels, Text};
 
 use super::table::{Lookup, Row};
 
 /// A slice that may belong to a Service.
-pub trait ServiceSlice: Row + Clone {
+pub trait ServiceSlice: Row {
     /// The namespace, and the name of the Service by the slice's label.
     fn service(&self) -> Option<(&Text, &Text)>;
 
     /// The number of its endpoints.
     fn endpoint_count(&self) -> usize;
+}
+
+impl<T: ServiceSlice> ServiceSlice for Arc<T> {
+    fn service(&self) -> Option<(&Text, &Text)> {
+        (**self).service()
+    }
+
+    fn endpoint_count(&self) -> usize {
+        (**self).endpoint_count()
+    }
 }
 
 /// The slices of each Service.
@@ -61,7 +74,7 @@ fn key_of_service(slice: &impl ServiceSlice) -> Option<(Text, Text)> {
     Some((namespace.clone(), service.clone()))
 }
 
-impl<R: ServiceSlice> Lookup<R> for SlicesByService<R> {
+impl<R: ServiceSlice + Clone> Lookup<R> for SlicesByService<R> {
     fn add(&mut self, slice: &R) {
         let Some(key) = key_of_service(slice) else { return };
         let empty = || SlicesOfService { slices: Vec::new(), endpoints: 0 };
@@ -85,9 +98,15 @@ impl<R: ServiceSlice> Lookup<R> for SlicesByService<R> {
 }
 
 /// A Service that may select pods.
-pub trait SelectingService: Row + Clone {
+pub trait SelectingService: Row {
     /// The selector; `None`: it selects none.
     fn selector(&self) -> Option<&Labels>;
+}
+
+impl<T: SelectingService> SelectingService for Arc<T> {
+    fn selector(&self) -> Option<&Labels> {
+        (**self).selector()
+    }
 }
 
 /// The Services that select a pod, by their namespace and the rarest label of their selector.
@@ -127,7 +146,7 @@ impl<R: SelectingService> ServicesBySelector<R> {
     }
 }
 
-impl<R: SelectingService> Lookup<R> for ServicesBySelector<R> {
+impl<R: SelectingService + Clone> Lookup<R> for ServicesBySelector<R> {
     fn add(&mut self, service: &R) {
         let Some(selector) = service.selector() else { return };
         let empty = || SelectorsOfNamespace { by_label: HashMap::default(), of_all: BTreeMap::new() };
@@ -164,20 +183,18 @@ impl<R: SelectingService> Lookup<R> for ServicesBySelector<R> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use roster_engine::model::{EndpointSlice, Service};
     use serde_json::json;
 
     use super::{super::table::Table, *};
 
-    impl SelectingService for Arc<Service> {
+    impl SelectingService for Service {
         fn selector(&self) -> Option<&Labels> {
             self.selector.as_ref()
         }
     }
 
-    impl ServiceSlice for Arc<EndpointSlice> {
+    impl ServiceSlice for EndpointSlice {
         fn service(&self) -> Option<(&Text, &Text)> {
             Some((&self.meta.namespace, self.service_name()?))
         }

@@ -4,7 +4,7 @@ pub(super) mod edge_cache;
 pub(super) mod endpoint_lists;
 pub(super) mod endpoint_selection;
 pub(super) mod event_ring;
-mod held_texts;
+pub(super) mod held_objects;
 pub(super) mod json_text;
 pub(super) mod label_readers;
 pub(super) mod node_state;

@@ -6,24 +6,24 @@ use std::{
 };
 
 use roster_engine::{
-    model::{Labels, Node, ObjectMeta, Pod, Resource, Service, Text},
+    model::{Pod, Resource, Service, Text},
     view::KeyOrder,
 };
 
 use super::{
     endpoint_selection::EndpointSelection,
-    held_texts::{HeldTexts, service_of_slice},
+    held_objects::{HeldNode, HeldObjects, HeldPart, ObjectChange, service_of_slice},
     label_readers::LabelReaders,
-    overlay::{Overlay, OverlayPhase, PodsByLabel},
+    overlay::{Overlay, OverlayPhase},
     raw_object::{ObjectName, RawObject},
-    scheme::{EdgeScheme, NodeHealth, Surroundings},
+    scheme::{EdgeScheme, NodeHealth, OwnNode, Surroundings},
     served_object::ServedObject,
 };
 use crate::servers::edge::{
     disk::state_record::StateRecord,
     permissions,
     permissions::WITH_ENDPOINTS,
-    upstream::upstream_event::{HeldChange, HeldPart, UpstreamEvent, UpstreamObject},
+    upstream::upstream_event::{HeldChange, UpstreamEvent, UpstreamObject},
 };
 
 /// What clients see of an object from now on.
@@ -49,10 +49,8 @@ pub(crate) struct NodeChanges {
 #[derive(Debug)]
 pub(crate) struct NodeState {
     scheme: EdgeScheme,
-    around: Surroundings,
-    texts: HeldTexts,
-    /// Of every Service, what a scheme reads.
-    services: BTreeMap<ObjectName, Box<Service>>,
+    own: OwnNode,
+    objects: HeldObjects,
     readers: LabelReaders,
     overlay: Overlay,
     /// The resources that were not listed yet.
@@ -86,10 +84,13 @@ impl Affected {
         }
     }
 
-    /// The Service that a slice belonged to loses it.
-    fn leave(&mut self, resource: Resource, before: &RawObject) {
-        if let Some(service) = service_of_slice(resource, before) {
+    /// A slice changes, and with it the endpoints of the Services that it belonged to and belongs to.
+    fn touch_slice(&mut self, ObjectChange { name, before, after, .. }: &ObjectChange) {
+        if let Some(service) = before.as_ref().and_then(HeldPart::service_of_slice) {
             self.slices.entry(service).or_default();
+        }
+        if let Some(service) = after.as_ref().and_then(HeldPart::service_of_slice) {
+            self.slices.entry(service).or_default().insert(name.clone());
         }
     }
 }
@@ -97,12 +98,10 @@ impl Affected {
 impl NodeState {
     /// The state of a node about which nothing is known yet.
     pub(crate) fn new(node: Text, scheme: EdgeScheme, order: KeyOrder) -> Self {
-        let around = Surroundings { node, order, ..Surroundings::default() };
         Self {
             scheme,
-            around,
-            texts: HeldTexts::default(),
-            services: BTreeMap::new(),
+            own: OwnNode { name: node, order, health: None },
+            objects: HeldObjects::new(),
             readers: LabelReaders::default(),
             overlay: Overlay::default(),
             awaited: Self::watched(scheme).collect(),
@@ -131,14 +130,15 @@ impl NodeState {
     fn weight(&self, event: &UpstreamEvent) -> usize {
         const LONG_TEXT: usize = 256 << 10;
         let of_service = |service: &ObjectName| {
-            let endpoints = self.texts.of_service(Resource::Endpoints, service).iter().map(|raw| raw.endpoint_count());
-            1 + self.texts.weight_of_slices(service) + endpoints.sum::<usize>()
+            let endpoints =
+                self.objects.of_service(Resource::Endpoints, service).iter().map(|raw| raw.endpoint_count());
+            1 + self.objects.weight_of_slices(service) + endpoints.sum::<usize>()
         };
         let of_object = |resource: Resource, name: &ObjectName| match resource {
             Resource::Service | Resource::Endpoints => of_service(name),
             Resource::EndpointSlice => {
-                let before = self.texts.get(resource, name);
-                let service = before.and_then(|before| service_of_slice(resource, before));
+                let before = self.objects.get(resource, name);
+                let service = before.and_then(|before| before.service_of_slice());
                 service.map_or(1, |service| of_service(&service))
             }
             _ => usize::MAX,
@@ -146,13 +146,18 @@ impl NodeState {
         match event {
             UpstreamEvent::Replace(..) => usize::MAX,
             UpstreamEvent::Delete(resource, name) => of_object(*resource, name),
+            UpstreamEvent::Apply(UpstreamObject { held, .. })
+                if held.text().is_some_and(|raw| raw.text.len() > LONG_TEXT) =>
+            {
+                usize::MAX
+            }
             UpstreamEvent::Apply(UpstreamObject { resource, name, held }) => match held {
-                HeldPart::Text(raw) if raw.text.len() > LONG_TEXT => usize::MAX,
+                HeldPart::Service(_) => of_service(name),
                 HeldPart::Text(raw) => {
-                    let service = service_of_slice(*resource, raw).map_or(0, |service| of_service(&service));
-                    service.saturating_add(of_object(*resource, name))
+                    let of_slice = (*resource == Resource::EndpointSlice).then(|| service_of_slice(raw)).flatten();
+                    of_slice.map_or(0, |service| of_service(&service)).saturating_add(of_object(*resource, name))
                 }
-                HeldPart::Node(node, _) => match self.around.nodes.get(&node.name) {
+                HeldPart::Node(HeldNode { node, .. }) => match self.objects.nodes().get(&node.name) {
                     Some(before) if before.labels == node.labels => 1,
                     _ => usize::MAX,
                 },
@@ -167,16 +172,15 @@ impl NodeState {
         let mut affected = Affected::default();
         let mut is_first_state = false;
         for event in events {
-            match event {
-                UpstreamEvent::Apply(object) => self.put(object, &mut affected),
-                UpstreamEvent::Delete(resource, name) => self.remove(resource, &name, &mut affected),
-                UpstreamEvent::Replace(resource, all) => {
-                    self.replace(resource, all, &mut affected);
-                    if self.awaited.remove(&resource) {
-                        affected.held.push(HeldChange::Listed(resource));
-                        is_first_state = self.awaited.is_empty();
-                    }
-                }
+            let listed = if let UpstreamEvent::Replace(resource, _) = event { Some(resource) } else { None };
+            for change in self.objects.take(event) {
+                self.changed(change, &mut affected);
+            }
+            if let Some(resource) = listed
+                && self.awaited.remove(&resource)
+            {
+                affected.held.push(HeldChange::Listed(resource));
+                is_first_state = self.awaited.is_empty();
             }
         }
         let held = HeldChange::last_of_each(std::mem::take(&mut affected.held));
@@ -188,17 +192,6 @@ impl NodeState {
         }
         self.add_readers(&mut affected);
         NodeChanges { held, served: self.decide(affected) }
-    }
-
-    /// Holds these objects of a resource, and no others.
-    fn replace(&mut self, resource: Resource, all: Vec<UpstreamObject>, affected: &mut Affected) {
-        let names: BTreeSet<ObjectName> = all.iter().map(|object| object.name.clone()).collect();
-        for name in self.names(resource).filter(|name| !names.contains(name)).collect::<Vec<_>>() {
-            self.remove(resource, &name, affected);
-        }
-        for object in all {
-            self.put(object, affected);
-        }
     }
 
     /// Takes the pods of the own node, as its kubelet knows them, and returns what clients see from now on.
@@ -222,7 +215,7 @@ impl NodeState {
 
     /// Takes the health of nodes; `None`: it is not known. Returns what clients see from now on.
     pub(crate) fn set_node_health(&mut self, health: Option<NodeHealth>) -> Vec<ServedChange> {
-        let before = std::mem::replace(&mut self.around.health, health);
+        let before = std::mem::replace(&mut self.own.health, health);
         if !self.awaited.is_empty() || self.scheme != EdgeScheme::SuperEdge {
             return Vec::new();
         }
@@ -230,10 +223,10 @@ impl NodeState {
             let all = health.iter().flatten().filter(|(_, is_healthy)| !**is_healthy);
             all.map(|(node, _)| node.clone()).collect()
         };
-        let (before, after) = (unhealthy(&before), unhealthy(&self.around.health));
+        let (before, after) = (unhealthy(&before), unhealthy(&self.own.health));
         let changed: BTreeSet<Text> = before.symmetric_difference(&after).cloned().collect();
-        let services = self.services.keys().filter(|service| self.has_endpoint_in(service, &changed)).cloned();
-        let services = services.collect();
+        let services = self.objects.names(Resource::Service).into_iter();
+        let services = services.filter(|service| self.has_endpoint_in(service, &changed)).collect();
         self.decide(Affected { services, ..Affected::default() })
     }
 
@@ -247,19 +240,19 @@ impl NodeState {
         if !self.awaited.is_empty() {
             return Vec::new();
         }
-        let pods = PodsByLabel::of(before.iter().chain(&self.overlay.pods));
-        let is_local = |name: &ObjectName, service: &Service| {
-            pods.any_selected_by(service) || self.has_endpoint_on(name, &self.around.node)
-        };
-        let local = self.services.iter().filter(|(name, service)| is_local(name, service)).map(|(name, _)| name);
-        let services = local.chain(self.overlay.differing()).cloned().collect();
+        let pods = before.iter().chain(&self.overlay.pods);
+        let selecting = pods.flat_map(|pod| self.objects.selecting(pod.namespace(), &pod.labels));
+        let all = self.objects.names(Resource::Service).into_iter();
+        let local = all.filter(|service| self.has_endpoint_on(service, &self.own.name));
+        let services = selecting.chain(local).chain(self.overlay.differing().cloned()).collect();
         self.decide(Affected { services, ..Affected::default() })
     }
 
     /// All that is held, as records from which the same state is built again.
     pub(crate) fn records(&self) -> Vec<StateRecord> {
-        let objects = Self::watched(self.scheme)
-            .flat_map(|resource| self.names(resource).filter_map(move |name| self.held(resource, &name)));
+        let objects = Self::watched(self.scheme).flat_map(|resource| {
+            self.objects.names(resource).into_iter().filter_map(move |name| self.held(resource, &name))
+        });
         let listed = Self::watched(self.scheme).filter(|resource| !self.awaited.contains(resource));
         objects.map(StateRecord::Put).chain(listed.map(StateRecord::Listed)).collect()
     }
@@ -276,131 +269,54 @@ impl NodeState {
 
     /// An object, as far as it is held.
     pub(crate) fn held(&self, resource: Resource, name: &ObjectName) -> Option<UpstreamObject> {
-        let text = self.texts.get(resource, name).cloned();
-        let held = match resource {
-            Resource::NodePool => HeldPart::Pool(Box::new(self.around.pools.get(&name.name)?.clone())),
-            Resource::Node => HeldPart::Node(Box::new(self.around.nodes.get(&name.name)?.clone()), text),
-            _ => HeldPart::Text(text?),
-        };
-        Some(UpstreamObject { resource, name: name.clone(), held })
-    }
-
-    /// The names of all objects of a resource that are held.
-    fn names(&self, resource: Resource) -> Box<dyn Iterator<Item = ObjectName> + '_> {
-        let cluster_scoped = |name: &Text| ObjectName::new(Text::default(), name.clone());
-        match resource {
-            Resource::NodePool => Box::new(self.around.pools.keys().map(cluster_scoped)),
-            Resource::Node => Box::new(self.around.nodes.iter().map(move |node| cluster_scoped(&node.name))),
-            _ => Box::new(self.texts.of(resource).iter().map(|raw| raw.name.clone())),
-        }
+        Some(UpstreamObject { resource, name: name.clone(), held: self.objects.get(resource, name)? })
     }
 
     /// The object with the text that is held already, if it is the same.
     pub(crate) fn share(&self, mut object: UpstreamObject) -> UpstreamObject {
-        if let HeldPart::Text(raw) = &mut object.held
-            && let Some(held) = self.texts.get(object.resource, &object.name)
-            && held.text == raw.text
+        if let Some(held) = self.objects.get(object.resource, &object.name)
+            && let (Some(text), Some(new)) = (held.text(), object.held.text())
+            && text.text == new.text
         {
-            raw.clone_from(held);
+            object.held = held;
         }
         object
     }
 
-    /// Holds an object.
-    fn put(&mut self, object: UpstreamObject, affected: &mut Affected) {
-        let UpstreamObject { resource, name, held } = object;
-        let is_changed = match held {
-            HeldPart::Pool(pool) => {
-                let is_changed = self.around.pools.get(&pool.name) != Some(&pool);
-                if is_changed {
-                    self.around.pools.insert(pool.name.clone(), *pool);
-                    self.pool_changed(&name.name, affected);
-                }
-                is_changed
+    /// Notes what a change of what is held affects.
+    fn changed(&mut self, change: ObjectChange, affected: &mut Affected) {
+        let ObjectChange { resource, name, before, after } = &change;
+        match resource {
+            Resource::NodePool => self.pool_changed(&name.name, affected),
+            Resource::Node => self.node_changed(&change, affected),
+            Resource::EndpointSlice => affected.touch_slice(&change),
+            Resource::Service => {
+                let read = match after {
+                    Some(HeldPart::Service(held)) => self.scheme.node_labels(held.service()),
+                    _ => Vec::new(),
+                };
+                self.readers.set(name, read);
             }
-            HeldPart::Node(node, raw) => {
-                let is_text_changed = raw.is_some_and(|raw| self.store(resource, raw, affected));
-                let before = self.around.nodes.get(&node.name).map(|node| &node.labels);
-                let is_changed = before != Some(&node.labels);
-                if is_changed {
-                    let (before, after) = (before.cloned(), node.labels.clone());
-                    self.around.nodes.insert(*node);
-                    self.node_changed(&name.name, before.as_ref(), Some(&after), affected);
-                }
-                is_changed || is_text_changed
-            }
-            HeldPart::Text(raw) => self.store(resource, raw, affected),
-        };
-        if is_changed {
-            affected.held.push(HeldChange::Put(resource, name));
+            _ => {}
         }
-    }
-
-    fn remove(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) {
-        let was_held = match resource {
-            Resource::NodePool => {
-                let was_held = self.around.pools.remove(&name.name).is_some();
-                if was_held {
-                    self.pool_changed(&name.name, affected);
-                }
-                was_held
-            }
-            Resource::Node => {
-                self.forget(resource, name, affected);
-                let node = self.around.nodes.remove(&name.name);
-                if let Some(Node { labels, .. }) = &node {
-                    self.node_changed(&name.name, Some(labels), None, affected);
-                }
-                node.is_some()
-            }
-            _ => self.forget(resource, name, affected),
-        };
-        if was_held {
-            affected.held.push(HeldChange::Delete(resource, name.clone()));
+        let has_text = |part: &Option<HeldPart>| part.as_ref().is_some_and(|part| part.text().is_some());
+        if has_text(before) || has_text(after) {
+            affected.touch(*resource, name);
         }
-    }
-
-    /// Holds the text of an object; whether it is another one than before.
-    fn store(&mut self, resource: Resource, raw: Arc<RawObject>, affected: &mut Affected) -> bool {
-        let before = self.texts.get(resource, &raw.name);
-        if before.is_some_and(|before| Arc::ptr_eq(before, &raw) || before.text == raw.text) {
-            // Only its version changed. The text that is held already is the one that clients are served.
-            return false;
-        }
-        if resource == Resource::Service {
-            let service = read_service(&raw);
-            self.readers.set(&raw.name, self.scheme.node_labels(&service));
-            self.services.insert(raw.name.clone(), Box::new(service));
-        }
-        if let Some(service) = service_of_slice(resource, &raw) {
-            affected.slices.entry(service).or_default().insert(raw.name.clone());
-        }
-        affected.touch(resource, &raw.name);
-        if let Some(before) = self.texts.insert(resource, raw) {
-            affected.leave(resource, &before);
-        }
-        true
-    }
-
-    /// Removes the text of an object; whether there was one.
-    fn forget(&mut self, resource: Resource, name: &ObjectName, affected: &mut Affected) -> bool {
-        if resource == Resource::Service {
-            self.readers.set(name, Vec::new());
-            self.services.remove(name);
-        }
-        let Some(before) = self.texts.remove(resource, name) else { return false };
-        affected.leave(resource, &before);
-        affected.touch(resource, name);
-        true
+        let is_held = after.is_some();
+        let ObjectChange { resource, name, .. } = change;
+        affected.held.push(if is_held { HeldChange::Put(resource, name) } else { HeldChange::Delete(resource, name) });
     }
 
     /// The labels of a node change, or it comes or goes.
-    fn node_changed(&self, node: &Text, before: Option<&Labels>, after: Option<&Labels>, affected: &mut Affected) {
+    fn node_changed(&self, ObjectChange { name, before, after, .. }: &ObjectChange, affected: &mut Affected) {
         if !self.awaited.is_empty() {
             // With the last list, everything is decided about.
             return;
         }
-        let is_own = *node == self.around.node;
+        let labels = |part: &'_ Option<HeldPart>| part.as_ref().and_then(HeldPart::node_labels).cloned();
+        let (node, before, after) = (&name.name, labels(before), labels(after));
+        let is_own = *node == self.own.name;
         if is_own && (before.is_none() || after.is_none()) {
             affected.services.extend(self.readers.all().into_iter().cloned());
             return;
@@ -408,8 +324,8 @@ impl NodeState {
         if !is_own && !self.scheme.reads_other_nodes() {
             return;
         }
-        let none = Labels::default();
-        let labels = self.readers.difference(before.unwrap_or(&none), after.unwrap_or(&none));
+        let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+        let labels = self.readers.difference(&before, &after);
         if is_own {
             affected.services.extend(self.readers.of_any(labels).into_iter().cloned());
         } else if !labels.is_empty() {
@@ -430,7 +346,7 @@ impl NodeState {
 
     /// The nodes of a pool change.
     fn pool_changed(&self, pool: &Text, affected: &mut Affected) {
-        if self.around.pool() == Some(pool) {
+        if self.around().pool() == Some(pool) {
             affected.services.extend(self.readers.of(roster_engine::view::POOL_OF_NODE).cloned());
         }
     }
@@ -449,14 +365,23 @@ impl NodeState {
             let endpoints = raw.endpoints.iter().flat_map(|lists| &lists.endpoints);
             endpoints.into_iter().any(|endpoint| endpoint.node.as_ref().is_some_and(&of))
         };
-        WITH_ENDPOINTS.iter().any(|resource| self.texts.of_service(*resource, service).iter().any(is_on))
+        WITH_ENDPOINTS.iter().any(|resource| self.objects.of_service(*resource, service).iter().any(is_on))
     }
 
     fn everything(&self) -> Affected {
-        let named = [Resource::Service, Resource::Endpoints].into_iter().flat_map(|resource| self.texts.of(resource));
-        let services = named.map(|raw| &raw.name).chain(self.texts.services_with_slices()).cloned();
-        let objects = self.texts.all().map(|(resource, raw)| (resource, raw.name.clone()));
-        Affected { services: services.collect(), objects: objects.collect(), ..Affected::default() }
+        let named =
+            [Resource::Service, Resource::Endpoints].into_iter().flat_map(|resource| self.objects.names(resource));
+        let services = named.chain(self.objects.services_with_slices()).collect();
+        let with_text = |resource| {
+            let names = self.objects.names(resource).into_iter();
+            names.filter(move |name| self.objects.text(resource, name).is_some()).map(move |name| (resource, name))
+        };
+        let objects = Self::watched(self.scheme).flat_map(with_text).collect();
+        Affected { services, objects, ..Affected::default() }
+    }
+
+    fn around(&self) -> Surroundings<'_> {
+        Surroundings { own: &self.own, held: &self.objects }
     }
 
     /// Decides about all that is affected.
@@ -467,47 +392,42 @@ impl NodeState {
             if services.contains(&service) {
                 continue;
             }
-            if !self.scheme.decides_each_alone(&self.around) || self.overlay.concerns(&service) {
+            if !self.scheme.decides_each_alone(self.around()) || self.overlay.concerns(&service) {
                 services.insert(service);
                 continue;
             }
             let resource = Resource::EndpointSlice;
-            let held = |name: &ObjectName| self.texts.get(resource, name).cloned();
-            let is_its_own = |raw: &Arc<RawObject>| service_of_slice(resource, raw).as_ref() == Some(&service);
+            let held = |name: &ObjectName| self.objects.text(resource, name);
+            let is_its_own = |raw: &Arc<RawObject>| service_of_slice(raw).as_ref() == Some(&service);
             let of_service = slices.iter().filter_map(held).filter(is_its_own);
-            self.decide_endpoints(resource, of_service, self.services.get(&service).map(Box::as_ref), &mut changes);
+            self.decide_endpoints(resource, of_service, self.objects.service(&service), &mut changes);
         }
         for service in services {
             if self.scheme.prunes(Resource::Service) {
                 changes.push(self.served_service(&service));
             }
-            let text = self.texts.get(Resource::Service, &service).cloned();
+            let text = self.objects.text(Resource::Service, &service);
+            let around = Surroundings { own: &self.own, held: &self.objects };
             for resource in WITH_ENDPOINTS {
-                let all = self.texts.of_service(resource, &service).to_vec();
-                let overlaid = self.overlay.lay(&service, text.as_deref(), resource, all, &self.around);
+                let all = self.objects.of_service(resource, &service).to_vec();
+                let overlaid = self.overlay.lay(&service, text.as_deref(), resource, all, around);
                 let gone = overlaid.gone.into_iter();
                 changes.extend(gone.map(|name| ServedChange { resource, name, object: None }));
-                self.decide_endpoints(
-                    resource,
-                    overlaid.objects,
-                    self.services.get(&service).map(Box::as_ref),
-                    &mut changes,
-                );
+                self.decide_endpoints(resource, overlaid.objects, self.objects.service(&service), &mut changes);
             }
         }
         for (resource, name) in objects {
-            let raw = self.texts.get(resource, &name);
-            match raw {
+            match self.objects.text(resource, &name) {
                 None => changes.push(ServedChange { resource, name, object: None }),
                 Some(_) if resource == Resource::Service => changes.push(self.served_service(&name)),
                 Some(raw) if WITH_ENDPOINTS.contains(&resource) => {
                     // With its Service it was decided about above.
-                    if resource == Resource::EndpointSlice && service_of_slice(resource, raw).is_none() {
-                        self.decide_endpoints(resource, [raw.clone()], None, &mut changes);
+                    if resource == Resource::EndpointSlice && service_of_slice(&raw).is_none() {
+                        self.decide_endpoints(resource, [raw], None, &mut changes);
                     }
                 }
                 Some(raw) => {
-                    let object = Some(ServedObject::whole(resource, raw.clone()));
+                    let object = Some(ServedObject::whole(resource, raw));
                     changes.push(ServedChange { resource, name, object });
                 }
             }
@@ -527,7 +447,7 @@ impl NodeState {
         if all.is_empty() {
             return;
         }
-        changes.extend(self.scheme.prune(service, all, &self.around).into_iter().map(|left| {
+        changes.extend(self.scheme.prune(service, all, self.around()).into_iter().map(|left| {
             let object = ServedObject::of(left);
             ServedChange { resource, name: object.name(), object: Some(object) }
         }));
@@ -536,18 +456,9 @@ impl NodeState {
     /// What clients see of a Service.
     fn served_service(&self, name: &ObjectName) -> ServedChange {
         let resource = Resource::Service;
-        let is_hidden = |service: &Service| self.scheme.hides(service, &self.around);
-        let raw = self.texts.get(resource, name);
-        let seen = raw.filter(|_| !self.services.get(name).is_some_and(|service| is_hidden(service)));
-        let object = seen.map(|raw| ServedObject::whole(resource, raw.clone()));
+        let is_hidden = |service: &Service| self.scheme.hides(service, self.around());
+        let seen = self.objects.text(resource, name).filter(|_| !self.objects.service(name).is_some_and(is_hidden));
+        let object = seen.map(|raw| ServedObject::whole(resource, raw));
         ServedChange { resource, name: name.clone(), object }
     }
-}
-
-/// What a scheme reads of a Service. One that cannot be read has its annotations only.
-fn read_service(raw: &RawObject) -> Service {
-    let Service { kind, selector, .. } = serde_json::from_str(&raw.text).unwrap_or_default();
-    let ObjectName { namespace, name } = raw.name.clone();
-    let meta = ObjectMeta { name, namespace, annotations: raw.annotations.clone(), ..ObjectMeta::default() };
-    Service { meta, kind, selector, ..Service::default() }
 }

@@ -1,14 +1,13 @@
 //! Endpoints of the own node while the API server is away: what its pods are now takes the place of what was last known.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
 use roster_engine::{
     local_overlay::{LocalPods, OverlaidEndpoint, overlay_endpoints, overlay_slices},
-    membership,
-    model::{EndpointSlice, Endpoints, HashSeed, Pod, Resource, Service, Text},
+    model::{EndpointSlice, Endpoints, Pod, Resource, Service},
 };
 use serde::Serialize;
 use serde_json::json;
@@ -76,7 +75,7 @@ impl Overlay {
         text: Option<&RawObject>,
         resource: Resource,
         objects: Vec<Arc<RawObject>>,
-        around: &Surroundings,
+        around: Surroundings<'_>,
     ) -> Overlaid {
         let service: Option<Service> =
             text.filter(|_| self.applies_to(name)).and_then(|raw| serde_json::from_str(&raw.text).ok());
@@ -84,7 +83,7 @@ impl Overlay {
         let first = self.pods.partition_point(|pod| *pod.namespace() < name.namespace);
         let of_namespace = self.pods[first..].iter().take_while(|pod| *pod.namespace() == name.namespace);
         let local = of_namespace.collect::<Vec<_>>();
-        let local = LocalPods { node: &around.node, nodes: &around.nodes, pods: &local };
+        let local = LocalPods { node: &around.own.name, nodes: around.held.nodes(), pods: &local };
         let (objects, added, differs) = match resource {
             Resource::Endpoints => endpoints_over(&service, objects, &local),
             _ => slices_over(&service, name, objects, &local),
@@ -116,35 +115,6 @@ impl Overlay {
             self.added.insert(name.clone(), added);
         }
         gone
-    }
-}
-
-/// Pods by their namespace and each of their labels.
-#[derive(Default)]
-pub(super) struct PodsByLabel<'a> {
-    of_namespace: HashMap<&'a Text, Vec<&'a Pod>, HashSeed>,
-    by_label: HashMap<(&'a Text, &'a Text, &'a Text), Vec<&'a Pod>, HashSeed>,
-}
-
-impl<'a> PodsByLabel<'a> {
-    pub(crate) fn of(pods: impl Iterator<Item = &'a Pod>) -> Self {
-        let mut this = Self::default();
-        for pod in pods {
-            this.of_namespace.entry(pod.namespace()).or_default().push(pod);
-            for (key, value) in pod.labels.iter() {
-                this.by_label.entry((pod.namespace(), key, value)).or_default().push(pod);
-            }
-        }
-        this
-    }
-
-    /// Whether a Service selects any of them. Only the pods with the rarest of its labels are looked at.
-    pub(super) fn any_selected_by(&self, service: &Service) -> bool {
-        let (namespace, Some(selector)) = (&service.meta.namespace, &service.selector) else { return false };
-        let all = self.of_namespace.get(namespace);
-        let of_label = |(key, value)| self.by_label.get(&(namespace, key, value));
-        let rarest = selector.iter().map(of_label).min_by_key(|pods| pods.map_or(0, Vec::len)).unwrap_or(all);
-        rarest.is_some_and(|pods| !membership::selected(service, pods).is_empty())
     }
 }
 
@@ -217,7 +187,11 @@ fn json_of(value: &impl Serialize) -> Option<String> {
 mod tests {
     use serde_json::Value;
 
-    use super::*;
+    use super::{
+        super::{held_objects::HeldObjects, scheme::OwnNode},
+        *,
+    };
+    use crate::servers::edge::upstream::upstream_event::{UpstreamEvent, UpstreamObject};
 
     const NAME: &str = "web";
 
@@ -270,10 +244,12 @@ mod tests {
 
     /// What is served: `slice: address` of each endpoint, with `*` where its unknown field is still there; and what is gone.
     fn lay(overlay: &mut Overlay, objects: &[Arc<RawObject>]) -> (Vec<String>, Vec<String>) {
-        let node = serde_json::from_value(json!({"metadata": {"name": "n1"}})).unwrap();
-        let around = Surroundings { node: "n1".into(), nodes: [node].into_iter().collect(), ..Surroundings::default() };
+        let node = UpstreamObject::read(Resource::Node, r#"{"metadata": {"name": "n1"}}"#, "n1").unwrap();
+        let (own, mut held) = (OwnNode { name: "n1".into(), ..OwnNode::default() }, HeldObjects::new());
+        held.take(UpstreamEvent::Apply(node));
+        let around = Surroundings { own: &own, held: &held };
         let name = ObjectName::new("ns", NAME);
-        let overlaid = overlay.lay(&name, Some(&service()), Resource::EndpointSlice, objects.to_vec(), &around);
+        let overlaid = overlay.lay(&name, Some(&service()), Resource::EndpointSlice, objects.to_vec(), around);
         let lines = overlaid.objects.iter().flat_map(|raw| {
             let slice: Value = serde_json::from_str(&raw.text).unwrap();
             let name = slice["metadata"]["name"].as_str().unwrap().to_owned();

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use roster_engine::{
-    model::{NodePool, Nodes, Resource, Service, Text},
+    model::{Resource, Service, Text},
     view::{GridView, KeyOrder, POOL_OF_NODE, TopologyKeys, Viewpoint, YurtView},
 };
 
-use super::endpoint_selection::EndpointSelection;
+use super::{endpoint_selection::EndpointSelection, held_objects::HeldObjects};
 
 /// What is removed from what the proxies of a node see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,19 +23,21 @@ pub enum EdgeScheme {
 /// The health of nodes by their names; one that is not named is healthy.
 pub(crate) type NodeHealth = BTreeMap<Text, bool>;
 
-/// What a scheme knows besides a Service and its endpoints.
+/// The own node, and how it is looked at.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
-    /// The name of the node.
-    pub(crate) node: Text,
-    /// All nodes, of which only the labels are known.
-    pub(crate) nodes: Nodes,
-    /// All pools by name.
-    pub(super) pools: BTreeMap<Text, NodePool>,
+pub(super) struct OwnNode {
+    pub(super) name: Text,
     /// The health of nodes, if it is known.
-    pub(crate) health: Option<NodeHealth>,
+    pub(super) health: Option<NodeHealth>,
     /// What the order of SuperEdge's keys means.
-    pub(crate) order: KeyOrder,
+    pub(super) order: KeyOrder,
+}
+
+/// What a scheme knows besides a Service and its endpoints.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Surroundings<'a> {
+    pub(super) own: &'a OwnNode,
+    pub(super) held: &'a HeldObjects,
 }
 
 impl EdgeScheme {
@@ -50,7 +52,7 @@ impl EdgeScheme {
     }
 
     /// Whether clients do not see a Service at all.
-    pub(crate) fn hides(self, service: &Service, around: &Surroundings) -> bool {
+    pub(super) fn hides(self, service: &Service, around: Surroundings<'_>) -> bool {
         self == Self::OpenYurt && around.yurt_view().hides(service).is_some()
     }
 
@@ -59,7 +61,7 @@ impl EdgeScheme {
         self,
         service: Option<&Service>,
         objects: Vec<EndpointSelection>,
-        around: &Surroundings,
+        around: Surroundings<'_>,
     ) -> Vec<EndpointSelection> {
         let left = EndpointSelection::left_of;
         match self {
@@ -98,11 +100,11 @@ impl EdgeScheme {
     }
 
     /// Whether each slice of a Service is decided about by itself.
-    pub(super) fn decides_each_alone(self, around: &Surroundings) -> bool {
+    pub(super) fn decides_each_alone(self, around: Surroundings<'_>) -> bool {
         match self {
             Self::KubeProxy | Self::OpenYurt => true,
             // All of them choose the key, and all of them say whether any node is healthy.
-            Self::SuperEdge => around.order == KeyOrder::AnyKey && around.health.is_none(),
+            Self::SuperEdge => around.own.order == KeyOrder::AnyKey && around.own.health.is_none(),
         }
     }
 
@@ -112,29 +114,29 @@ impl EdgeScheme {
     }
 }
 
-impl Surroundings {
-    fn viewpoint(&self) -> Viewpoint<'_> {
-        Viewpoint { name: &self.node, node: self.nodes.get(&self.node) }
+impl<'a> Surroundings<'a> {
+    fn viewpoint(self) -> Viewpoint<'a> {
+        Viewpoint { name: &self.own.name, node: self.held.nodes().get(&self.own.name) }
     }
 
     /// The name of the pool of the node.
-    pub(crate) fn pool(&self) -> Option<&Text> {
+    pub(super) fn pool(self) -> Option<&'a Text> {
         self.viewpoint().labels()?.get(POOL_OF_NODE)
     }
 
-    fn grid_view(&self) -> GridView<'_> {
+    fn grid_view(self) -> GridView<'a> {
         GridView {
             at: self.viewpoint(),
-            nodes: &self.nodes,
+            nodes: self.held.nodes(),
             substitutes_api_server: true,
-            health: self.health.as_ref(),
-            order: self.order,
+            health: self.own.health.as_ref(),
+            order: self.own.order,
         }
     }
 
-    fn yurt_view(&self) -> YurtView<'_> {
+    fn yurt_view(self) -> YurtView<'a> {
         // No other pool than that of the node decides.
-        let pools = self.pool().and_then(|name| self.pools.get(name)).map_or(&[][..], std::slice::from_ref);
+        let pools = self.pool().and_then(|name| self.held.pool(name)).map_or(&[][..], std::slice::from_ref);
         YurtView::new(self.viewpoint(), pools, true)
     }
 }

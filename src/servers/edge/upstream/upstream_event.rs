@@ -5,7 +5,10 @@ use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 use roster_engine::model::{Node, NodePool, Resource, Text};
 use serde_json::json;
 
-use crate::servers::edge::cache::raw_object::{MalformedObject, ObjectName, RawObject};
+use crate::servers::edge::cache::{
+    held_objects::{HeldNode, HeldPart, HeldPool, HeldService},
+    raw_object::{MalformedObject, ObjectName, RawObject},
+};
 
 /// A change of objects of the API server.
 #[derive(Debug)]
@@ -18,22 +21,22 @@ pub(crate) enum UpstreamEvent {
     Replace(Resource, Vec<UpstreamObject>),
 }
 
+impl UpstreamEvent {
+    /// The resource whose objects change.
+    pub(crate) fn resource(&self) -> Resource {
+        match self {
+            Self::Apply(object) => object.resource,
+            Self::Delete(resource, _) | Self::Replace(resource, _) => *resource,
+        }
+    }
+}
+
 /// An object of the API server, as far as it is held.
 #[derive(Clone, Debug)]
 pub(crate) struct UpstreamObject {
     pub(crate) resource: Resource,
     pub(crate) name: ObjectName,
     pub(crate) held: HeldPart,
-}
-
-/// What is held of an object.
-#[derive(Clone, Debug)]
-pub(crate) enum HeldPart {
-    /// All of it.
-    Text(Arc<RawObject>),
-    /// The labels of a node, and all of it where it is the own node.
-    Node(Box<Node>, Option<Arc<RawObject>>),
-    Pool(Box<NodePool>),
 }
 
 /// A change of what is held. Only a journal needs its record, which `NodeState` makes.
@@ -61,35 +64,39 @@ impl HeldChange {
 impl UpstreamObject {
     /// The text from which [`UpstreamObject::read`] reads the same.
     pub(crate) fn text(&self) -> Cow<'_, str> {
-        match &self.held {
-            HeldPart::Text(raw) | HeldPart::Node(_, Some(raw)) => Cow::Borrowed(&raw.text),
-            HeldPart::Node(node, None) => {
-                let Node { name, labels, .. } = node.as_ref();
-                Cow::Owned(json!({ "metadata": { "name": name, "labels": labels } }).to_string())
+        let part = match &self.held {
+            HeldPart::Service(service) => return Cow::Borrowed(&service.text.text),
+            HeldPart::Text(raw) | HeldPart::Node(HeldNode { text: Some(raw), .. }) => return Cow::Borrowed(&raw.text),
+            HeldPart::Node(HeldNode { node, text: None }) => {
+                let Node { name, labels, .. } = &**node;
+                json!({ "metadata": { "name": name, "labels": labels } })
             }
-            HeldPart::Pool(pool) => {
-                let NodePool { name, nodes } = pool.as_ref();
-                Cow::Owned(json!({ "metadata": { "name": name }, "status": { "nodes": nodes } }).to_string())
+            HeldPart::Pool(HeldPool(pool)) => {
+                let NodePool { name, nodes } = &**pool;
+                json!({ "metadata": { "name": name }, "status": { "nodes": nodes } })
             }
-        }
+        };
+        Cow::Owned(part.to_string())
     }
 
     /// Reads an object. `node` is the name of the own node.
     pub(crate) fn read(resource: Resource, text: &str, node: &str) -> Result<Self, MalformedObject> {
         if resource == Resource::NodePool {
-            let pool: Box<NodePool> = serde_json::from_str(text).map_err(|e| MalformedObject(e.to_string()))?;
+            let pool: Arc<NodePool> =
+                serde_json::from_str(text).map(Arc::new).map_err(|e| MalformedObject(e.to_string()))?;
             let name = ObjectName::new(Text::default(), pool.name.clone());
-            return Ok(Self { resource, name, held: HeldPart::Pool(pool) });
+            return Ok(Self { resource, name, held: HeldPart::Pool(HeldPool(pool)) });
         }
         let raw = RawObject::read(resource, text)?;
         let name = raw.name.clone();
-        let held = if resource == Resource::Node {
-            let labels = raw.labels.clone();
-            let is_own = name.name == node;
-            let own = is_own.then(|| Arc::new(raw));
-            HeldPart::Node(Box::new(Node { name: name.name.clone(), labels, ..Node::default() }), own)
-        } else {
-            HeldPart::Text(Arc::new(raw))
+        let held = match resource {
+            Resource::Service => HeldPart::Service(Arc::new(HeldService::read(raw))),
+            Resource::Node => {
+                let labelled = Node { name: name.name.clone(), labels: raw.labels.clone(), ..Node::default() };
+                let is_own = name.name == node;
+                HeldPart::Node(HeldNode { node: Arc::new(labelled), text: is_own.then(|| Arc::new(raw)) })
+            }
+            _ => HeldPart::Text(Arc::new(raw)),
         };
         Ok(Self { resource, name, held })
     }

@@ -7,7 +7,7 @@ use roster_manifests::inventory::{Loss, Sink};
 
 use super::{
     reachability::Reachability,
-    upstream_event::{HeldPart, UpstreamEvent, UpstreamObject},
+    upstream_event::{UpstreamEvent, UpstreamObject},
 };
 use crate::servers::edge::cache::{edge_cache::EdgeCache, raw_object::ObjectName};
 
@@ -39,8 +39,8 @@ impl ArrivedEvents {
     const BYTES: usize = 4 << 20;
 
     fn add(&mut self, event: UpstreamEvent) {
-        if let UpstreamEvent::Apply(UpstreamObject { held: HeldPart::Text(raw), .. }) = &event {
-            self.bytes += raw.text.len();
+        if let UpstreamEvent::Apply(UpstreamObject { held, .. }) = &event {
+            self.bytes += held.text().map_or(0, |raw| raw.text.len());
         }
         self.events.push(event);
     }

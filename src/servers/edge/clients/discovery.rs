@@ -1,12 +1,12 @@
 //! What an API server says of its resources: while it is away, the part of it that is cached.
 
+use std::collections::BTreeSet;
+
 use roster_engine::model::{Resource, ResourceScope};
 use serde_json::{Value, json};
 
+use super::api_version::ApiVersion;
 use crate::servers::edge::permissions::CACHED;
-
-/// The group of slices.
-const GROUP: &str = "discovery.k8s.io";
 
 /// A document of API discovery that is served while the API server is away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,12 +15,10 @@ pub(crate) enum DiscoveryDocument {
     CoreVersions,
     /// `/apis`: the other groups.
     Groups,
-    /// `/apis/discovery.k8s.io`
-    Group,
-    /// `/api/v1`
-    CoreResources,
-    /// `/apis/discovery.k8s.io/v1`
-    GroupResources,
+    /// `/apis/GROUP`, of a group with resources that are cached.
+    Group(&'static str),
+    /// `/api/VERSION` or `/apis/GROUP/VERSION`, by the `apiVersion` of resources that are cached.
+    Resources(&'static str),
 }
 
 impl DiscoveryDocument {
@@ -29,10 +27,12 @@ impl DiscoveryDocument {
         match segments {
             ["api"] => Some(Self::CoreVersions),
             ["apis"] => Some(Self::Groups),
-            ["apis", GROUP] => Some(Self::Group),
-            ["api", "v1"] => Some(Self::CoreResources),
-            ["apis", GROUP, "v1"] => Some(Self::GroupResources),
-            _ => None,
+            ["apis", group] => groups().into_iter().find(|known| known == group).map(Self::Group),
+            _ => {
+                let (version, rest) = ApiVersion::split(segments)?;
+                let resource = CACHED.into_iter().find(|resource| version.has(*resource) && rest.is_empty())?;
+                Some(Self::Resources(resource.api_version()))
+            }
         }
     }
 
@@ -40,33 +40,47 @@ impl DiscoveryDocument {
     pub(crate) fn offline(self) -> Value {
         match self {
             Self::CoreVersions => {
-                json!({ "kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [] })
+                json!({ "kind": "APIVersions", "versions": versions(""), "serverAddressByClientCIDRs": [] })
             }
-            Self::Groups => json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": [group()] }),
-            Self::Group => {
-                let mut group = group();
+            Self::Groups => {
+                let groups: Vec<Value> = groups().into_iter().map(describe_group).collect();
+                json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": groups })
+            }
+            Self::Group(name) => {
+                let mut group = describe_group(name);
                 (group["kind"], group["apiVersion"]) = ("APIGroup".into(), "v1".into());
                 group
             }
-            Self::CoreResources => resources("v1", ""),
-            Self::GroupResources => resources("discovery.k8s.io/v1", GROUP),
+            Self::Resources(api_version) => {
+                let of_version = CACHED.into_iter().filter(|resource| resource.api_version() == api_version);
+                let resources: Vec<Value> = of_version.map(describe_resource).collect();
+                json!({
+                    "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": resources,
+                })
+            }
         }
     }
 }
 
-fn group() -> Value {
-    let version = json!({ "groupVersion": "discovery.k8s.io/v1", "version": "v1" });
-    json!({ "name": GROUP, "versions": [version], "preferredVersion": version })
+/// The groups of the resources that are cached, without the core group.
+fn groups() -> BTreeSet<&'static str> {
+    CACHED.into_iter().map(Resource::group).filter(|group| !group.is_empty()).collect()
 }
 
-/// The resources of a group that are cached, with what can be done offline.
-fn resources(group_version: &str, group: &str) -> Value {
-    let of_group = CACHED.iter().filter(|r| r.group() == group);
-    let resources: Vec<Value> = of_group.map(|r| describe(*r)).collect();
-    json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources })
+/// The versions of a group in which resources are cached.
+fn versions(group: &str) -> BTreeSet<&'static str> {
+    CACHED.into_iter().filter(|resource| resource.group() == group).map(Resource::version).collect()
 }
 
-fn describe(resource: Resource) -> Value {
+fn describe_group(name: &str) -> Value {
+    let of_group = versions(name).into_iter();
+    let versions: Vec<Value> =
+        of_group.map(|version| json!({ "groupVersion": format!("{name}/{version}"), "version": version })).collect();
+    json!({ "name": name, "versions": versions, "preferredVersion": versions.first() })
+}
+
+/// A resource, with what can be done offline.
+fn describe_resource(resource: Resource) -> Value {
     json!({
         "name": resource.plural(),
         // Endpoints is singular and plural.
@@ -75,4 +89,46 @@ fn describe(resource: Resource) -> Value {
         "kind": resource.kind(),
         "verbs": ["get", "list", "watch"],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_as_an_api_server_has_them() {
+        let slices = json!({ "groupVersion": "discovery.k8s.io/v1", "version": "v1" });
+        let group = json!({ "name": "discovery.k8s.io", "versions": [slices], "preferredVersion": slices });
+        let document = |path: &str| {
+            let segments: Vec<&str> = path.split('/').skip(1).collect();
+            DiscoveryDocument::at(&segments).map(DiscoveryDocument::offline)
+        };
+        for (path, want) in [
+            ("/api", Some(json!({ "kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [] }))),
+            ("/apis", Some(json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": [group] }))),
+            (
+                "/apis/discovery.k8s.io",
+                Some(json!({
+                    "kind": "APIGroup", "apiVersion": "v1", "name": "discovery.k8s.io", "versions": [slices],
+                    "preferredVersion": slices,
+                })),
+            ),
+            (
+                "/apis/discovery.k8s.io/v1",
+                Some(json!({
+                    "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "discovery.k8s.io/v1",
+                    "resources": [{
+                        "name": "endpointslices", "singularName": "endpointslice", "namespaced": true,
+                        "kind": "EndpointSlice", "verbs": ["get", "list", "watch"],
+                    }],
+                })),
+            ),
+            ("/apis/apps", None),
+            ("/apis/discovery.k8s.io/v2", None),
+            ("/api/v2", None),
+            ("/api/v1/services", None),
+        ] {
+            assert_eq!(document(path), want, "{path}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use axum::http::{Method, StatusCode, Uri};
 use roster_engine::model::{Resource, ResourceScope};
 
 use super::{
+    api_version::ApiVersion,
     discovery::DiscoveryDocument,
     list_options::{ListOptions, bad},
     request_path::RequestPath,
@@ -120,21 +121,15 @@ struct CachedPath<'a> {
 
 impl<'a> CachedPath<'a> {
     fn read(segments: &[&'a str]) -> Option<Self> {
-        let (group, rest) = match segments {
-            ["api", "v1", rest @ ..] => ("", rest),
-            ["apis", "discovery.k8s.io", "v1", rest @ ..] => ("discovery.k8s.io", rest),
-            _ => return None,
-        };
-        let of = |plural: &str, scope: ResourceScope| {
-            let is = |r: &&Resource| r.group() == group && r.plural() == plural && r.scope() == scope;
-            CACHED.iter().find(is).copied()
-        };
+        let (version, rest) = ApiVersion::split(segments)?;
+        let named = |plural: &str| CACHED.into_iter().find(|r| version.has(*r) && r.plural() == plural);
+        let of = |plural: &str, scope: ResourceScope| named(plural).filter(|r| r.scope() == scope);
         let (resource, namespace, name) = match *rest {
             ["namespaces", namespace, plural] => (of(plural, ResourceScope::Namespaced), Some(namespace), None),
             ["namespaces", namespace, plural, name] => {
                 (of(plural, ResourceScope::Namespaced), Some(namespace), Some(name))
             }
-            [plural] => (CACHED.iter().find(|r| r.group() == group && r.plural() == plural).copied(), None, None),
+            [plural] => (named(plural), None, None),
             [plural, name] => (of(plural, ResourceScope::Cluster), None, Some(name)),
             _ => return None,
         };
@@ -223,6 +218,21 @@ mod tests {
     }
 
     #[test]
+    fn everything_that_is_cached_has_a_path_and_is_discovered() {
+        for resource in CACHED {
+            let (path, name) = (resource.path(Some("shop")), "edge-1");
+            let object = read(&format!("{path}/{name}"));
+            assert_eq!((object.0, object.1), (resource, "get"), "{path}");
+            let prefix = if resource.group().is_empty() { "/api" } else { "/apis" };
+            let version = format!("{prefix}/{}", resource.api_version());
+            let Ok(RequestTarget::Discovery(document)) = target("GET", &version) else { panic!("{version}") };
+            let resources = &document.offline()["resources"];
+            let is_listed = resources.as_array().unwrap().iter().any(|row| row["name"] == resource.plural());
+            assert!(is_listed, "{resource} in {resources}");
+        }
+    }
+
+    #[test]
     fn a15_p10_everything_else_is_of_the_api_server() {
         for path in [
             "/",
@@ -257,10 +267,10 @@ mod tests {
     fn discovery_ends_with_a_slash_or_not() {
         for (path, document) in [
             ("/api", DiscoveryDocument::CoreVersions),
-            ("/api/v1", DiscoveryDocument::CoreResources),
+            ("/api/v1", DiscoveryDocument::Resources("v1")),
             ("/apis", DiscoveryDocument::Groups),
-            ("/apis/discovery.k8s.io", DiscoveryDocument::Group),
-            ("/apis/discovery.k8s.io/v1", DiscoveryDocument::GroupResources),
+            ("/apis/discovery.k8s.io", DiscoveryDocument::Group("discovery.k8s.io")),
+            ("/apis/discovery.k8s.io/v1", DiscoveryDocument::Resources("discovery.k8s.io/v1")),
         ] {
             for path in [path.to_owned(), format!("{path}/")] {
                 assert_eq!(target("GET", &path), Ok(RequestTarget::Discovery(document)), "{path}");

@@ -88,7 +88,11 @@ func random(count string) error {
 		object := objects[i%len(objects)].DeepCopyObject()
 		filler.Fill(object)
 		kind := corev1.SchemeGroupVersion.WithKind("Status")
-		if kinds, _, err := scheme.Scheme.ObjectKinds(object); err == nil && i%len(objects) < 5 {
+		if _, isStatus := object.(*metav1.Status); !isStatus {
+			kinds, _, err := scheme.Scheme.ObjectKinds(object)
+			if err != nil {
+				return err
+			}
 			kind = kinds[0]
 		}
 		object.GetObjectKind().SetGroupVersionKind(kind)

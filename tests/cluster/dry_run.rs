@@ -9,6 +9,7 @@ use std::{
     thread,
 };
 
+use roster_engine::profile::Minor;
 use serde_json::Value;
 
 use super::{
@@ -23,7 +24,6 @@ const STATES: usize = 2000;
 const SEED: u64 = 20_261_121;
 /// States that are tried at the same time, each in a namespace of its own.
 const AT_ONCE: usize = 8;
-const RELEASE: &str = "1.37";
 /// What the controllers write though API servers refuse it; PARITY.md tells of each.
 const UPSTREAM: &[&str] = &["].nodeName: Invalid value: \"\": a lowercase RFC 1123 subdomain"];
 
@@ -104,8 +104,9 @@ impl Worker {
     /// Tries a state; an error says why it does not count.
     fn state(&mut self, index: u64) -> Result<(), String> {
         let mut story = Story::start(SEED, index);
+        let release = Minor::NEWEST.to_string();
         while story.rounds > 0 {
-            let mut written = engine(&story.case).answer(RELEASE)?;
+            let mut written = engine(&story.case).answer(&release)?;
             name_all(&mut written);
             story.advance(&written);
         }
@@ -120,7 +121,7 @@ impl Worker {
         if case["endpoints"].is_object() {
             self.valid(&case["endpoints"], "Endpoints")?;
         }
-        let answer = engine(case).answer(RELEASE)?;
+        let answer = engine(case).answer(&release)?;
         self.seen.states += 1;
         for action in answer["actions"].as_array().unwrap() {
             let told = match action["verb"].as_str().unwrap() {

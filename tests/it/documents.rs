@@ -26,14 +26,14 @@ fn anchors(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// All source files below a folder.
+/// All source files and documents below a folder.
 #[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "it is about files, and a test")]
 fn sources(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries
         .flat_map(|path| match path.extension() {
             _ if path.is_dir() => sources(&path),
-            Some(extension) if extension == "rs" => vec![fs::read_to_string(&path).unwrap()],
+            Some(extension) if extension == "rs" || extension == "md" => vec![fs::read_to_string(&path).unwrap()],
             _ => Vec::new(),
         })
         .collect()
@@ -55,9 +55,15 @@ fn code_names_rows_of_the_table_of_versions_that_exist() {
 /// Attributes and documents hold the range of releases as text.
 #[test]
 fn documents_name_the_range_of_releases() {
-    let range = format!("{} to {}", Minor::OLDEST, Minor::NEWEST);
-    for path in ["README.md", "PARITY.md", "docs/cli.md"] {
-        assert!(read(path).contains(&range), "{path} does not name {range}");
+    let (oldest, newest) = (Minor::OLDEST, Minor::NEWEST);
+    for (path, text) in [
+        ("README.md", format!("from {oldest} to {newest}")),
+        ("README.md", format!("profile {oldest} … {newest}")),
+        ("PARITY.md", format!("{oldest} to {newest}")),
+        ("docs/cli.md", format!("{oldest} to {newest}")),
+        ("docs/versions.md", format!("between Kubernetes {oldest} and {newest}")),
+    ] {
+        assert!(read(path).contains(&text), "{path} does not say {text:?}");
     }
     let openapi = read("openapi/v1.json");
     let patterns: BTreeSet<&str> =
@@ -67,6 +73,33 @@ fn documents_name_the_range_of_releases() {
         patterns.iter().map(|p| p.trim_end_matches(',')).collect::<BTreeSet<_>>(),
         BTreeSet::from([want.as_str()])
     );
+}
+
+/// Tests compare with these programs of the newest release.
+#[test]
+fn texts_name_programs_of_the_newest_release() {
+    const PROGRAMS: [&str; 4] = ["kube-apiserver", "kube-controller-manager", "kube-proxy", "kubectl"];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = ["src", "crates", "docs"].iter().flat_map(|folder| sources(&root.join(folder)));
+    let texts: Vec<String> =
+        folders.chain(["README.md", "PARITY.md", "xtask/src/cluster/record.rs"].map(read)).collect();
+    let of_program = |program| {
+        let named = texts.iter().flat_map(move |text| text.split(program).skip(1));
+        named.filter_map(|rest| rest.strip_prefix(" 1.")).map(|rest| {
+            let minor: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            format!("1.{minor}")
+        })
+    };
+    let named: BTreeSet<String> = PROGRAMS.into_iter().flat_map(of_program).collect();
+    assert_eq!(named, BTreeSet::from([Minor::NEWEST.to_string()]));
+}
+
+/// The reference is built for them.
+#[test]
+fn every_release_has_a_reference() {
+    let table = read("xtask/src/oracle/mod.rs");
+    let rows = table.lines().filter_map(|line| line.trim().strip_prefix("release(\"")?.split('"').next());
+    assert_eq!(rows.collect::<Vec<_>>(), Minor::all().map(|minor| minor.to_string()).collect::<Vec<_>>());
 }
 
 #[test]

@@ -5,6 +5,7 @@ use roster_engine::{
         json::{pointer::Pointer, raw::JsonMembers},
         spelling::typo,
     },
+    profile::Minor,
     reason::Reason,
 };
 use serde_json::value::RawValue;
@@ -39,7 +40,8 @@ pub(super) fn check(
         ApiKind::Known | ApiKind::Foreign => {}
         ApiKind::Unknown(meant) => {
             let field = if meant.is_some_and(|(version, _)| version == api_version) { "/kind" } else { "/apiVersion" };
-            let message = format!("Kubernetes 1.37 has no kind {} in {}", quoted(kind), quoted(api_version));
+            let message =
+                format!("Kubernetes {} has no kind {} in {}", Minor::NEWEST, quoted(kind), quoted(api_version));
             match meant {
                 Some((version, kind)) => {
                     faults.add(Reason::UnknownKind, field, format!("{message}; did you mean {version} {kind}?"));
@@ -60,7 +62,8 @@ fn check_without_version(kind: &str, schemas: &Schemas, faults: &mut Faults<'_>)
         faults.add(Reason::MissingField, "/apiVersion", message);
         return schemas.of_kind(meant, kind);
     }
-    let message = format!("the object has no apiVersion, and Kubernetes 1.37 has no kind {}", quoted(kind));
+    let message =
+        format!("the object has no apiVersion, and Kubernetes {} has no kind {}", Minor::NEWEST, quoted(kind));
     match api_kinds::like(kind) {
         Some((version, kind)) => {
             faults.add(Reason::UnknownKind, "/kind", format!("{message}; did you mean {version} {kind}?"));

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::{fs, process::Command};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use crate::{command, paths};
-
-/// The release, as in `tests/cluster/assets/go.mod`.
-const RELEASE: &str = "1.37.0";
+use crate::{
+    command,
+    oracle::{NEWEST, NEWEST_PATCH},
+    paths,
+};
 
 const PROGRAMS: [(&str, &str); 4] = [
     ("etcd", "go.etcd.io/etcd/server/v3"),
@@ -23,11 +24,11 @@ pub(crate) fn folder() -> Result<PathBuf> {
     if let Some(folder) = std::env::var_os("KUBEBUILDER_ASSETS") {
         return Ok(folder.into());
     }
-    let folder = paths::cache()?.join("assets").join(RELEASE);
+    let folder = paths::cache()?.join("assets").join(NEWEST_PATCH);
     fs::create_dir_all(&folder)?;
     for (name, package) in PROGRAMS {
         if !folder.join(name).exists() {
-            println!("    building {name} {RELEASE} (once)");
+            println!("    building {name} {NEWEST_PATCH} (once)");
             build(&folder, name, package)?;
         }
     }
@@ -52,17 +53,6 @@ fn build(folder: &Path, name: &str, package: &str) -> Result<()> {
 /// Linker flags that set the version, because kubectl refuses a server without one.
 fn link_flags() -> String {
     let package = "k8s.io/component-base/version";
-    let (major, rest) = RELEASE.split_once('.').unwrap_or((RELEASE, ""));
-    let minor = rest.split('.').next().unwrap_or_default();
-    format!("-s -w -X {package}.gitVersion=v{RELEASE} -X {package}.gitMajor={major} -X {package}.gitMinor={minor}")
-}
-
-/// An error unless `tests/cluster/assets/go.mod` names [`RELEASE`].
-pub(crate) fn check_release() -> Result<()> {
-    let text = fs::read_to_string(paths::root().join("tests/cluster/assets/go.mod"))?;
-    ensure!(
-        text.contains(&format!("k8s.io/kubernetes v{RELEASE}")),
-        "tests/cluster/assets/go.mod is not for {RELEASE}"
-    );
-    Ok(())
+    let (major, minor) = NEWEST.split_once('.').unwrap_or((NEWEST, ""));
+    format!("-s -w -X {package}.gitVersion=v{NEWEST_PATCH} -X {package}.gitMajor={major} -X {package}.gitMinor={minor}")
 }

@@ -37,7 +37,6 @@ const LATE: &str = "search";
 const SLICES: usize = 9;
 
 pub(crate) fn shop() -> Result<()> {
-    assets::check_release()?;
     let assets = assets::folder()?;
     let dir = std::env::temp_dir().join(format!("roster-record-{}", std::process::id()));
     let mut plane = ControlPlane::start(&Setup { assets: &assets, dir: &dir, api_server: &[], controllers: true })?;
@@ -50,7 +49,6 @@ pub(crate) fn shop() -> Result<()> {
 
 /// Runs the test of every rule in every mode, which records the reviews.
 pub(crate) fn reviews() -> Result<()> {
-    assets::check_release()?;
     let mut command = cargo();
     command.args("test --workspace --test cluster matrix::every_rule_in_every_mode -- --ignored".split(' '));
     command.env("KUBEBUILDER_ASSETS", assets::folder()?);

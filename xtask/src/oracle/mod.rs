@@ -20,7 +20,9 @@ use crate::paths;
 ///
 /// Of a few libraries, the module proxy has no version of the same patch, or the checksum database has no entry for it: a
 /// near version substitutes for it. From cloud-provider, which needs controller-manager, the controllers take one port number.
-const RELEASES: [Release; 16] = [
+///
+/// The committed Go modules are for the last one.
+const RELEASES: &[Release] = &[
     release("1.22", "1.22.17", &[]),
     release("1.23", "1.23.17", &[]),
     release("1.24", "1.24.17", &[]),
@@ -55,8 +57,13 @@ const fn release(
     Release { minor, version, substitutes }
 }
 
-/// The release that the committed Go module is written for.
-pub(crate) const NEWEST: &str = "1.37";
+const LAST: &Release = &RELEASES[RELEASES.len() - 1];
+
+/// The minor that the committed Go modules are for.
+pub(crate) const NEWEST: &str = LAST.minor;
+
+/// Its patch release.
+pub(crate) const NEWEST_PATCH: &str = LAST.version;
 
 const SOURCES: [&str; 12] = [
     "bench.go",
@@ -155,4 +162,20 @@ fn go(dir: &Path, args: &[&str]) -> Result<String> {
 /// FNV-1a, 64 bits: a name for the content, no more.
 pub(crate) fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program of another release would be built under the name of this one.
+    #[test]
+    fn the_go_modules_are_for_the_newest_release() {
+        for folder in ["tests/parity/oracle", "tests/cluster/assets", "benches/proxy"] {
+            let module = fs::read_to_string(paths::root().join(folder).join("go.mod")).unwrap();
+            let required = module.lines().filter_map(|line| line.trim().strip_prefix("k8s.io/kubernetes v"));
+            let versions: Vec<&str> = required.filter_map(|rest| rest.split(' ').next()).collect();
+            assert_eq!(versions, [NEWEST_PATCH], "{folder}/go.mod");
+        }
+    }
 }

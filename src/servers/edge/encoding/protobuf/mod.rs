@@ -1,7 +1,7 @@
 //! Kubernetes' protobuf, for clients that accept no JSON: written from the JSON of the cache when it is sent.
 //!
 //! The bytes are those of an API server: fields in the order of their numbers, values that are not pointers in Go also where
-//! they are zero, maps in the order of their keys. `managedFields` and fields that Kubernetes 1.37 does not know are left out.
+//! they are zero, maps in the order of their keys. `managedFields` and fields that kube-apiserver 1.37 does not know are left out.
 
 mod encoder;
 #[cfg(test)]

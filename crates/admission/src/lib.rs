@@ -33,7 +33,7 @@ pub use admission_review::{EnvelopeError, ReviewVersion, answer_review, read_rev
 pub use decision::{Decision, Denial};
 pub use document::{RuleExample, rules_markdown};
 pub use findings::{FindingCount, RuleFinding};
-pub use kinds::{AdmissionKind, KINDS};
+pub use kinds::{AdmissionKind, KINDS, POD_RULES};
 pub use knowledge::{
     Knowledge, KnownClusterIp, KnownService, ListedSlice, LivePods, Nothing, OtherSlices, PodNetwork, Unknown,
 };

@@ -64,9 +64,9 @@ code_table! {
     SuperedgeKeys("superedge-topology-keys", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Write a JSON list of labels that the nodes have, such as [\"kubernetes.io/hostname\"].");
     /// OpenYurt's annotation `openyurt.io/topologyKeys` has a value that yurthub does not know and therefore ignores.
     OpenyurtKeys("openyurt-topology-keys", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use one of kubernetes.io/hostname, openyurt.io/nodepool and kubernetes.io/zone.");
-    /// `spec.externalIPs` redirects the traffic of every node for an address that may belong to another party (CVE-2020-8554).
+    /// An address in `spec.externalIPs` is in no range that a policy allows, is in one that a policy denies, or is not an IP address. Every node redirects the traffic for such an address to the Service, though it may belong to another party (CVE-2020-8554).
     ExternalIp("external-ip", &["Service"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use a load balancer, or allow the range in an EndpointPolicy.");
-    /// `spec.loadBalancerIP` requests an address outside the allowed ranges (CVE-2020-8554). The field is deprecated. The rule does not check the status of a Service: a user who may write `services/status` can redirect traffic in the same way, so grant that permission to controllers only.
+    /// `spec.loadBalancerIP` requests an address that is in no range that a policy allows, is in one that a policy denies, or is not an IP address (CVE-2020-8554). The field is deprecated. The rule does not check the status of a Service: a user who may write `services/status` can redirect traffic in the same way, so grant that permission to controllers only.
     LoadBalancerIp("load-balancer-ip", &["Service"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use an annotation of the cloud provider, or allow the range in an EndpointPolicy.");
     /// The selector does not match any running or pending pod of the namespace. Needs the cluster.
     SelectorMatchesNothing("selector-matches-nothing", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Compare the selector with the labels of the pods.");
@@ -140,15 +140,34 @@ impl RefusalKind {
 impl Rule {
     /// Whether it refuses an object for the lack of another one, which may be created a moment later.
     pub fn may_be_early(self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::SelectorMatchesNothing
-                | Self::TargetPortMissing
-                | Self::SliceService
-                | Self::DuplicateEndpoint
-                | Self::UnknownZone
-                | Self::Provenance
-        )
+            | Self::TargetPortMissing
+            | Self::SliceService
+            | Self::DuplicateEndpoint
+            | Self::UnknownZone
+            | Self::Provenance => true,
+            Self::TolerateUnready
+            | Self::TolerateUnreadyValue
+            | Self::ReservedLabel
+            | Self::TopologyMode
+            | Self::TrafficDistribution
+            | Self::SuperedgeKeys
+            | Self::OpenyurtKeys
+            | Self::ExternalIp
+            | Self::LoadBalancerIp
+            | Self::TargetPortDiffers
+            | Self::OverCapacity
+            | Self::HeadlessLabel
+            | Self::OverCapacityWarning
+            | Self::DuplicateAddress
+            | Self::EndpointsDeprecated
+            | Self::SliceLabels
+            | Self::AddressType
+            | Self::SliceOverCapacity
+            | Self::SpecialAddress
+            | Self::ManagedBy => false,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use roster_admission::Rule;
+use roster_admission::{POD_RULES, Rule};
 use roster_engine::reason::Severity;
 
 use super::{
@@ -65,16 +65,13 @@ pub(super) fn print_reviews(input: &ReviewedInput<'_>, wide: bool, out: &mut Out
     Ok(())
 }
 
-/// The rules that compare a Service with its pods.
-const ABOUT_PODS: [Rule; 3] = [Rule::SelectorMatchesNothing, Rule::TargetPortMissing, Rule::TargetPortDiffers];
-
 /// Warns on standard error about rules that could not be checked, and why: `allowed` means less without them.
 fn warn_of_skipped_rules(input: &ReviewedInput<'_>) {
     let mut skipped: Vec<(&str, &str)> = Vec::new();
     for (object, answer) in input.answers() {
         // The workloads say more of the pods than these rules could.
         let is_unfit = object.input_findings.iter().any(|f| f.effect == FindingEffect::Unfit);
-        let is_superseded = |rule: &Rule| is_unfit && ABOUT_PODS.contains(rule);
+        let is_superseded = |rule: &Rule| is_unfit && POD_RULES.contains(rule);
         let unchecked = answer.decision.unchecked.iter().filter(|(rule, _)| !is_superseded(rule));
         skipped.extend(unchecked.map(|(rule, why)| (*why, rule.code())));
     }

@@ -18,6 +18,7 @@ use super::{
     settings::Settings,
 };
 use object_check::run;
+pub use service::POD_RULES;
 use slice::CheckedSlice;
 
 /// A kind of object that the webhook reviews.

@@ -8,6 +8,7 @@ mod topology;
 
 use roster_engine::model::{Service, ServicePort, ServiceType, TargetPort, names, protocol_or_tcp};
 
+pub use self::pods::POD_RULES;
 use super::object_check::{CheckedObject, ObjectCheck};
 use crate::{
     Rule,
@@ -23,10 +24,7 @@ impl CheckedObject for Service {
         ObjectCheck { rules: &[Rule::SuperedgeKeys], check: topology::check_superedge },
         ObjectCheck { rules: &[Rule::OpenyurtKeys], check: topology::check_openyurt },
         ObjectCheck { rules: &[Rule::ExternalIp, Rule::LoadBalancerIp], check: external::check },
-        ObjectCheck {
-            rules: &[Rule::SelectorMatchesNothing, Rule::TargetPortMissing, Rule::TargetPortDiffers],
-            check: pods::check,
-        },
+        ObjectCheck { rules: POD_RULES, check: pods::check },
     ];
 
     fn deleting(&self) -> bool {

@@ -15,7 +15,10 @@ const MAX_NUMBERS: usize = 3;
 /// Most ports of the selected pods that are looked at, which takes some milliseconds. Replicas share theirs.
 const MAX_PORTS: usize = 256 << 10;
 
-/// [`Rule::SelectorMatchesNothing`], [`Rule::TargetPortMissing`] and [`Rule::TargetPortDiffers`].
+/// The rules that compare a Service with the pods that it selects.
+pub const POD_RULES: &[Rule] = &[Rule::SelectorMatchesNothing, Rule::TargetPortMissing, Rule::TargetPortDiffers];
+
+/// The check of [`POD_RULES`].
 pub(super) fn check(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_>) {
     let service = subject.object;
     // An API server drops an empty selector.

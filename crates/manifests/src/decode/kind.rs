@@ -62,7 +62,16 @@ impl TypeMeta {
             None if self.is_node_pool() => InputKind::NodePool,
             None if self.kind.ends_with("List") => InputKind::List,
             None if self.is_beta_slice() => InputKind::EndpointSliceBeta,
-            _ => InputKind::Other,
+            Some(
+                Resource::Namespace
+                | Resource::EndpointPolicy
+                | Resource::MutatingWebhookConfiguration
+                | Resource::ValidatingWebhookConfiguration
+                | Resource::CustomResourceDefinition
+                | Resource::Secret
+                | Resource::Lease,
+            )
+            | None => InputKind::Other,
         }
     }
 

@@ -1,6 +1,6 @@
-//! Queues whose senders take turns.
+//! Weighted fair queuing: items wait until they are served once, and their senders take turns.
 //!
-//! This is weighted fair queuing: as if all senders were served at once, and each got the same share of the work. Who sends a
+//! It is as if all senders were served at once, and each got the same share of the work. Who sends a
 //! hundred items delays another sender by one of them; who sends large ones delays small ones the least. When there are too
 //! many, the sender whose last item would be served the latest loses it. Senders may consist of senders: then both rules
 //! hold among the parts of each as well. Senders that hold something already have their turns after those that hold less.

@@ -167,9 +167,9 @@ pub struct Profile {
     pub mirror_notices_edits: bool,
     /// Mirroring reads IPv4 addresses with leading zeros (versions.md#m1).
     pub mirror_leading_zeros: bool,
-    /// A cached object that was already replaced is not written again (versions.md#e10).
+    /// A cached object that was already replaced is not written again (versions.md#e10). No plan depends on it.
     pub stale_endpoints_guard: bool,
-    /// The longest back-off of slices, in seconds (versions.md#s18).
+    /// The longest back-off of slices, in seconds (versions.md#s18). No plan depends on it.
     pub slice_backoff_seconds: u16,
 }
 

@@ -1,4 +1,8 @@
-//! The linter: which files are manifests, what an API server would refuse of them, and which findings to report.
+//! The linter's reading and reporting: which files are manifests, what kustomizations make of them, and which findings to report.
+//!
+//! The linter has no checks of its own: they are in `crates/validation` (what an API server refuses of one object),
+//! `inventory/check.rs` (names and ports that the engine reads as well), `inventory/workloads/findings/` and
+//! `inventory/family_findings.rs` (what does not fit together), and `crates/admission/src/kinds/` (the rules of the webhook).
 //!
 //! ```text
 //! files ─ Skip, Kustomizations, KustomizedLabels ─► manifests ─ findings ─ Waivers ─ Baseline ─► what is new

@@ -8,15 +8,15 @@ use roster_manifests::inventory::Inventory;
 use super::{messages, progress_line::ProgressLine};
 use crate::kube_api::{self, ClusterChoice, ReadCluster, Target};
 
-/// The heading of the flags of a command that reads a cluster.
-const HEADING: &str = "Live cluster, which is only read";
+/// The heading of these flags in the help.
+const HEADING: &str = "Live cluster";
 
 /// Arguments of a command that reads a cluster.
 #[derive(Debug, clap::Args)]
 pub(super) struct ClusterArgs {
-    #[command(flatten, next_help_heading = HEADING)]
+    #[command(flatten)]
     kubeconfig: KubeconfigArgs,
-    /// Maximum seconds to wait for one response of the API server.
+    /// Maximum seconds to wait for one response of the API server, from which objects are only read.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = HEADING)]
     request_timeout: u64,
 }
@@ -56,11 +56,11 @@ pub(super) fn read(
 pub(super) struct KubeconfigArgs {
     /// The context of the kubeconfig. A command that needs a cluster takes the current context by default, and so does
     /// `kubectl roster` without -f
-    #[arg(long, value_name = "CONTEXT")]
+    #[arg(long, value_name = "CONTEXT", help_heading = HEADING)]
     context: Option<String>,
     /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]. If it names a program
     /// that fetches credentials (`exec`), that program is run, as kubectl runs it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
     kubeconfig: Option<PathBuf>,
 }
 

@@ -160,12 +160,28 @@ fn is_plugin(name: Option<&OsString>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use super::*;
 
     #[test]
     fn the_definition_is_valid() {
         definition(false).debug_assert();
         definition(true).debug_assert();
+    }
+
+    /// A heading of the help is set for a flattened group and all arguments after it.
+    #[test]
+    fn headings_are_those_of_their_arguments() {
+        let mut headings = BTreeMap::<String, BTreeSet<String>>::new();
+        for command in definition(false).get_subcommands() {
+            for argument in command.get_arguments() {
+                let heading = argument.get_help_heading().unwrap_or_default().to_owned();
+                headings.entry(heading).or_default().insert(argument.get_id().to_string());
+            }
+        }
+        let of_cluster = ["context", "kubeconfig", "request_timeout"].map(str::to_owned);
+        assert_eq!(headings.get("Live cluster"), Some(&of_cluster.into()));
     }
 
     #[test]

@@ -4,7 +4,11 @@ use std::io::{self, Write};
 
 use anyhow::Error;
 use roster_admission::{Remedy, Rule};
-use roster_engine::{enumeration::any_of, model::spelling::nearest, reason::Reason};
+use roster_engine::{
+    enumeration::any_of,
+    model::spelling::{has_word, mistyped, nearest},
+    reason::Reason,
+};
 use serde::Serialize;
 
 use crate::cli::{
@@ -60,19 +64,28 @@ pub(super) fn is_code(text: &str) -> bool {
 /// Most codes that are suggested.
 const MAX_SUGGESTED: usize = 3;
 
-/// The codes that were most likely meant: the one that is most like the text, or else those of which a few words are.
+/// The codes that were most likely meant: the one that is mistyped, or else those that contain the text, or else those that
+/// contain what is like it.
 pub(super) fn suggestions(text: &str) -> Vec<&'static str> {
     let codes = || Reason::ALL.iter().map(|r| r.code()).chain(Rule::ALL.iter().map(|r| r.code()));
-    if let Some(code) = nearest(text, codes(), |code| code) {
+    if let Some(code) = mistyped(text, codes(), |code| code) {
         return vec![code];
+    }
+    let containing: Vec<&'static str> = codes().filter(|code| has_word(code, text)).collect();
+    if !containing.is_empty() {
+        return first_of(containing);
     }
     let parts: Vec<(String, &'static str)> = codes().flat_map(|code| parts_like(code, text)).collect();
     let Some((part, _)) = nearest(text, &parts, |(part, _)| part) else { return Vec::new() };
-    let mut of_part: Vec<&'static str> = parts.iter().filter(|(of, _)| of == part).map(|(_, code)| *code).collect();
-    of_part.sort_unstable();
-    of_part.dedup();
-    of_part.truncate(MAX_SUGGESTED);
-    of_part
+    first_of(parts.iter().filter(|(of, _)| of == part).map(|(_, code)| *code).collect())
+}
+
+/// The first of these codes, each once.
+fn first_of(mut codes: Vec<&'static str>) -> Vec<&'static str> {
+    codes.sort_unstable();
+    codes.dedup();
+    codes.truncate(MAX_SUGGESTED);
+    codes
 }
 
 /// The parts of a code with as many words as the text.
@@ -85,7 +98,8 @@ fn parts_like(code: &'static str, text: &str) -> Vec<(String, &'static str)> {
 pub(super) fn with_suggestions(error: Error) -> Error {
     match error.downcast::<ServiceNotFound>() {
         Ok(mut error) => {
-            let codes = suggestions(&error.typed);
+            // A Service that is like it is meant rather than a code.
+            let codes = if error.meant.is_empty() { suggestions(&error.typed) } else { Vec::new() };
             error.meant.extend((!codes.is_empty()).then(|| format!("the code {}", any_of(&codes))));
             error.into()
         }

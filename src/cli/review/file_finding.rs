@@ -67,7 +67,6 @@ pub(super) enum FindingEffect {
     /// A rule warns its writer.
     Warned,
     /// A rule writes an audit annotation.
-    #[serde(rename = "noted")]
     Audited,
 }
 

@@ -56,7 +56,7 @@ pub(super) struct WebhookArgs {
     /// ~/.kube/config, or the pod's service account
     #[arg(long, help_heading = "Webhook")]
     cluster: bool,
-    #[command(flatten, next_help_heading = "Webhook")]
+    #[command(flatten)]
     kubeconfig: KubeconfigArgs,
     /// Name of the webhook configurations whose caBundles are compared with the certificate
     #[arg(long, value_name = "NAME", help_heading = "Webhook", default_value = NAME, requires = "cluster")]

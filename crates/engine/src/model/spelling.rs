@@ -13,7 +13,7 @@ const MISTYPED: usize = 3;
 /// The shortest text in which two other letters make no other word.
 const LONG: usize = 8;
 
-/// The fewest letters that mean something as a part of a word.
+/// The fewest letters that mean something as the beginning of a word.
 const PART: usize = 4;
 
 /// Whether two texts of these lengths may be one, mistyped.
@@ -51,8 +51,7 @@ fn lower(text: &str) -> SmallVec<[u8; 32]> {
 /// The name that was most likely meant, if one is like what was typed: it is a [`typo`], a fourth of the letters differ, or one
 /// contains the other. Of equally likely names, this is the first. `name` gives the text of a candidate.
 pub fn nearest<T>(typed: &str, candidates: impl IntoIterator<Item = T>, name: impl Fn(&T) -> &str) -> Option<T> {
-    let lower_typed = typed.to_ascii_lowercase();
-    closest(candidates, |candidate| likeness(typed, &lower_typed, name(candidate)))
+    closest(candidates, |candidate| likeness(typed, name(candidate)))
 }
 
 /// The name of which what was typed is a [`typo`]. Of equally likely names, this is the first.
@@ -66,25 +65,30 @@ fn closest<T>(candidates: impl IntoIterator<Item = T>, letters: impl Fn(&T) -> O
     counted.min_by_key(|(letters, _)| *letters).map(|(_, candidate)| candidate)
 }
 
-/// How many letters differ between what was typed, also given in lower case, and a name that may be meant.
-fn likeness(typed: &str, lower_typed: &str, name: &str) -> Option<usize> {
+/// How many letters differ between what was typed and a name that may be meant.
+fn likeness(typed: &str, name: &str) -> Option<usize> {
     if typed.is_empty() || name.is_empty() {
         return None;
     }
-    let lower_name = name.to_ascii_lowercase();
-    if has_part(&lower_name, lower_typed) || has_part(lower_typed, &lower_name) {
+    if has_word(name, typed) || has_word(typed, name) {
         return Some(typed.len().abs_diff(name.len()));
     }
-    let few = 1 + typed.chars().count() / 4;
+    let few = typed.chars().count() / 4;
     typo(typed, name).or_else(|| letters_below(typed, name, typed.len().min(few + 1)))
 }
 
-/// Whether a text contains another one: as a word, or as a part of a word that is long enough to mean something.
-fn has_part(text: &str, part: &str) -> bool {
-    let ends = |rest: Option<char>| rest.is_none_or(|c| !c.is_alphanumeric());
-    let is_word =
-        |(at, _): (usize, &str)| ends(text[..at].chars().next_back()) && ends(text[at + part.len()..].chars().next());
-    part.len() >= PART && text.contains(part) || text.match_indices(part).any(is_word)
+/// Whether a text contains a word, apart from the case: all of it, or a beginning that is long enough to mean something. A word
+/// begins with a capital letter, or after what is no letter and no digit.
+pub fn has_word(text: &str, word: &str) -> bool {
+    let begins = |at: usize| {
+        let first = text[at..].chars().next();
+        let before = text[..at].chars().next_back();
+        before.is_none_or(|c| !c.is_alphanumeric()) || first.is_some_and(char::is_uppercase)
+    };
+    let ends = |at: usize| text[at..].chars().next().is_none_or(|c| !c.is_alphanumeric());
+    let (lower_text, lower_word) = (text.to_ascii_lowercase(), word.to_ascii_lowercase());
+    let mut found = lower_text.match_indices(&lower_word).map(|(at, _)| at);
+    found.any(|at| begins(at) && (word.len() >= PART || ends(at + word.len())))
 }
 
 /// `; did you mean a or b?`: the end of a message; empty if nothing is meant.
@@ -191,6 +195,9 @@ mod tests {
             ("search", None),
             // A few letters within another word mean nothing.
             ("capital", None),
+            ("pace", None),
+            ("ayme", None),
+            ("caps", None),
             ("x", None),
             ("", None),
         ] {

@@ -1,4 +1,5 @@
-//! The Kubernetes resources that Roster reads, watches or writes: one table of group, version, kind, plural and scope.
+//! The Kubernetes resources that Roster reads, watches or writes: one table of group, version, kind, plural, scope and
+//! origin.
 
 use std::fmt;
 
@@ -13,6 +14,15 @@ pub enum ResourceScope {
     Cluster,
 }
 
+/// Who defines a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ResourceOrigin {
+    /// Kubernetes: every API server has it.
+    Builtin,
+    /// A CustomResourceDefinition.
+    Custom,
+}
+
 /// A row of the table.
 #[derive(Debug)]
 struct ResourceRow {
@@ -22,11 +32,12 @@ struct ResourceRow {
     api_version: &'static str,
     plural: &'static str,
     scope: ResourceScope,
+    origin: ResourceOrigin,
 }
 
 /// Makes the enum from the table. The names of the variants are the kinds.
 macro_rules! resources {
-    ($($kind:ident $group:literal $version:literal $plural:literal $scope:ident;)*) => {
+    ($($kind:ident $group:literal $version:literal $plural:literal $scope:ident $origin:ident;)*) => {
         /// A resource, named as the `kind` of its objects.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[expect(missing_docs, reason = "the variants are Kubernetes' kinds")]
@@ -45,6 +56,7 @@ macro_rules! resources {
                         api_version: if $group.is_empty() { $version } else { concat!($group, "/", $version) },
                         plural: $plural,
                         scope: ResourceScope::$scope,
+                        origin: ResourceOrigin::$origin,
                     } },)*
                 }
             }
@@ -53,27 +65,27 @@ macro_rules! resources {
 }
 
 resources! {
-    Service                        ""                             "v1" "services"                        Namespaced;
-    Pod                            ""                             "v1" "pods"                            Namespaced;
-    Node                           ""                             "v1" "nodes"                           Cluster;
-    Endpoints                      ""                             "v1" "endpoints"                       Namespaced;
-    EndpointSlice                  "discovery.k8s.io"             "v1" "endpointslices"                  Namespaced;
-    Deployment                     "apps"                         "v1" "deployments"                     Namespaced;
-    ReplicaSet                     "apps"                         "v1" "replicasets"                     Namespaced;
-    ReplicationController          ""                             "v1" "replicationcontrollers"          Namespaced;
-    StatefulSet                    "apps"                         "v1" "statefulsets"                    Namespaced;
-    DaemonSet                      "apps"                         "v1" "daemonsets"                      Namespaced;
-    Job                            "batch"                        "v1" "jobs"                            Namespaced;
-    CronJob                        "batch"                        "v1" "cronjobs"                        Namespaced;
-    HorizontalPodAutoscaler        "autoscaling"                  "v2" "horizontalpodautoscalers"        Namespaced;
-    Namespace                      ""                             "v1" "namespaces"                      Cluster;
-    EndpointPolicy                 "roster.dev"                   "v1" "endpointpolicies"                Cluster;
-    MutatingWebhookConfiguration   "admissionregistration.k8s.io" "v1" "mutatingwebhookconfigurations"   Cluster;
-    ValidatingWebhookConfiguration "admissionregistration.k8s.io" "v1" "validatingwebhookconfigurations" Cluster;
-    CustomResourceDefinition       "apiextensions.k8s.io"         "v1" "customresourcedefinitions"       Cluster;
-    Secret                         ""                             "v1" "secrets"                         Namespaced;
-    NodePool                       "apps.openyurt.io"             "v1beta1" "nodepools"                  Cluster;
-    Lease                          "coordination.k8s.io"          "v1" "leases"                          Namespaced;
+    Service                        ""                             "v1" "services"                        Namespaced Builtin;
+    Pod                            ""                             "v1" "pods"                            Namespaced Builtin;
+    Node                           ""                             "v1" "nodes"                           Cluster    Builtin;
+    Endpoints                      ""                             "v1" "endpoints"                       Namespaced Builtin;
+    EndpointSlice                  "discovery.k8s.io"             "v1" "endpointslices"                  Namespaced Builtin;
+    Deployment                     "apps"                         "v1" "deployments"                     Namespaced Builtin;
+    ReplicaSet                     "apps"                         "v1" "replicasets"                     Namespaced Builtin;
+    ReplicationController          ""                             "v1" "replicationcontrollers"          Namespaced Builtin;
+    StatefulSet                    "apps"                         "v1" "statefulsets"                    Namespaced Builtin;
+    DaemonSet                      "apps"                         "v1" "daemonsets"                      Namespaced Builtin;
+    Job                            "batch"                        "v1" "jobs"                            Namespaced Builtin;
+    CronJob                        "batch"                        "v1" "cronjobs"                        Namespaced Builtin;
+    HorizontalPodAutoscaler        "autoscaling"                  "v2" "horizontalpodautoscalers"        Namespaced Builtin;
+    Namespace                      ""                             "v1" "namespaces"                      Cluster    Builtin;
+    EndpointPolicy                 "roster.dev"                   "v1" "endpointpolicies"                Cluster    Custom;
+    MutatingWebhookConfiguration   "admissionregistration.k8s.io" "v1" "mutatingwebhookconfigurations"   Cluster    Builtin;
+    ValidatingWebhookConfiguration "admissionregistration.k8s.io" "v1" "validatingwebhookconfigurations" Cluster    Builtin;
+    CustomResourceDefinition       "apiextensions.k8s.io"         "v1" "customresourcedefinitions"       Cluster    Builtin;
+    Secret                         ""                             "v1" "secrets"                         Namespaced Builtin;
+    NodePool                       "apps.openyurt.io"             "v1beta1" "nodepools"                  Cluster    Custom;
+    Lease                          "coordination.k8s.io"          "v1" "leases"                          Namespaced Builtin;
 }
 
 impl Resource {
@@ -111,6 +123,11 @@ impl Resource {
     /// Whether its objects are in namespaces.
     pub const fn scope(self) -> ResourceScope {
         self.row().scope
+    }
+
+    /// Whether it is a custom resource: an API server has it only if its CustomResourceDefinition is installed.
+    pub const fn is_custom(self) -> bool {
+        matches!(self.row().origin, ResourceOrigin::Custom)
     }
 
     /// The path of its list: of `namespace`, or of the whole cluster.

@@ -7,7 +7,7 @@ use kube::{Client, Config};
 use roster_engine::model::Resource;
 use roster_manifests::inventory::Sink;
 
-use super::{WatchMetrics, connect::config, http_client, reflector::reflect};
+use super::{WatchMetrics, connect::config, http_client, reflector::reflect, watch_events::ListStreaming};
 use crate::runtime::net::Tasks;
 
 /// Longest time to connect to the API server.
@@ -29,6 +29,7 @@ pub struct ClusterChoice {
 pub(crate) struct Cluster {
     config: Config,
     client: Client,
+    streaming: ListStreaming,
 }
 
 impl Cluster {
@@ -39,7 +40,7 @@ impl Cluster {
         config.read_timeout = Some(SILENCE);
         // Otherwise the time that a connection was of no use would count.
         config.reset_reader_on_write = true;
-        Ok(Self { client: client_of(config.clone())?, config })
+        Ok(Self { client: client_of(config.clone())?, config, streaming: ListStreaming::default() })
     }
 
     /// How it is reached.
@@ -64,7 +65,7 @@ impl Cluster {
     where
         S: Sink + Send + 'static,
     {
-        let watch = reflect(self.client(), resource, sink, metrics.clone());
+        let watch = reflect(self.client(), resource, self.streaming.clone(), sink, metrics.clone());
         tasks.spawn(async move { watch.await.map_or_else(anyhow::Error::from, |()| anyhow!("a watch ended")) });
     }
 }

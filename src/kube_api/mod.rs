@@ -8,6 +8,9 @@ mod list;
 mod metrics;
 mod reflector;
 mod resource_api;
+mod watch_events;
+#[cfg(test)]
+mod watch_events_tests;
 mod watch_failures;
 mod watched_object;
 
@@ -22,3 +25,5 @@ pub use metrics::WatchMetrics;
 #[cfg(test)]
 pub(crate) use reflector::reflect;
 pub(crate) use resource_api::api;
+#[cfg(test)]
+pub(crate) use watch_events::ListStreaming;

@@ -6,19 +6,20 @@ use std::time::Duration;
 
 use futures::{FutureExt, StreamExt, TryStreamExt};
 use kube::{
-    Api, Resource as _,
-    core::Status,
+    Resource as _,
     runtime::{WatchStreamExt, watcher},
 };
 use roster_engine::model::{Resource, json::message::message};
 use roster_manifests::inventory::{Loss, Sink};
 use tokio::time::{Instant, sleep};
 
-use super::{metrics::WatchMetrics, watch_failures::WatchFailures, watched_object::WatchedObject};
+use super::{
+    metrics::WatchMetrics,
+    watch_events::{ListStreaming, watch_events},
+    watch_failures::WatchFailures,
+    watched_object::WatchedObject,
+};
 use crate::runtime::aside::aside;
-
-/// Objects in a page of a list.
-const PAGE: u32 = 500;
 
 /// The pause before the next list when an object of a list cannot be read: the longest one of kube's watcher between failures.
 const UNREADABLE: Duration = Duration::from_secs(30);
@@ -33,25 +34,26 @@ pub(crate) struct WatchEnded(&'static str);
 pub(crate) fn reflect<S>(
     client: kube::Client,
     resource: Resource,
+    streaming: ListStreaming,
     sink: S,
     metrics: WatchMetrics,
 ) -> impl Future<Output = Result<(), WatchEnded>> + Send + use<S>
 where
     S: Sink + Send + 'static,
 {
-    follow(client, resource, Box::new(sink), metrics)
+    follow(client, resource, streaming, Box::new(sink), metrics)
 }
 
 /// Not generic: this future is large, and would be compiled again for each type of sink.
 async fn follow(
     client: kube::Client,
     resource: Resource,
+    streaming: ListStreaming,
     mut sink: Box<dyn ObjectSink>,
     metrics: WatchMetrics,
 ) -> Result<(), WatchEnded> {
     let name = resource.plural();
-    let api: Api<WatchedObject> = Api::all_with(client, &resource);
-    let watch = || watcher(api.clone(), watcher::Config::default().page_size(PAGE)).default_backoff().boxed();
+    let watch = || watch_events(client.clone(), resource, streaming.clone()).default_backoff().boxed();
     let mut events = watch();
     // A list without them would say that these objects do not exist.
     let (mut listed, mut unreadable) = (0_usize, 0_usize);
@@ -183,10 +185,11 @@ fn is_read(resource: &str, object: &WatchedObject, read: serde_json::Result<()>)
 /// Why a custom resource cannot be listed, where waiting does not help. Any other failure is expected to pass.
 fn loss(error: &watcher::Error, resource: Resource) -> Option<Loss> {
     let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else { return None };
-    let is_unconverted = |status: &Status| status.code == 500 && status.message.contains("conversion webhook");
+    let is_unconverted = status.code == 500 && status.message.contains("conversion webhook");
     match resource {
-        Resource::EndpointPolicy | Resource::NodePool if status.code == 404 => Some(Loss::NotInstalled),
-        Resource::EndpointPolicy if is_unconverted(status) => Some(Loss::Unconverted),
+        _ if status.code == 404 && resource.is_custom() => Some(Loss::NotInstalled),
+        // Roster converts its policies itself.
+        Resource::EndpointPolicy if is_unconverted => Some(Loss::Unconverted),
         _ => None,
     }
 }
@@ -197,8 +200,12 @@ mod tests {
 
     use axum::{
         Json, Router,
+        body::Body,
         extract::{Request, State},
+        http::StatusCode,
+        response::{IntoResponse, Response},
     };
+    use futures::stream;
     use serde::Deserialize;
     use serde_json::{Value, json};
     use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -240,30 +247,61 @@ mod tests {
         }
     }
 
-    type Answer = Arc<Mutex<Vec<Value>>>;
+    /// An API server with nodes of these weights.
+    #[derive(Clone)]
+    struct Server {
+        weights: Arc<Mutex<Vec<Value>>>,
+        streams_lists: bool,
+    }
 
-    async fn answer(State(weights): State<Answer>, request: Request) -> Json<Value> {
-        if request.uri().query().is_some_and(|q| q.contains("watch=true")) {
+    async fn answer(State(server): State<Server>, request: Request) -> Response {
+        let query = request.uri().query().unwrap_or_default();
+        let item = |weight: &Value| json!({ "metadata": { "name": format!("of {weight}"), "annotations": null }, "weight": weight });
+        let items: Vec<Value> = server.weights.lock().unwrap().iter().map(item).collect();
+        if query.contains("sendInitialEvents=true") {
+            if !server.streams_lists {
+                let status =
+                    json!({ "status": "Failure", "reason": "Invalid", "code": 422, "message": "no such option" });
+                return (StatusCode::UNPROCESSABLE_ENTITY, Json(status)).into_response();
+            }
+            let end = json!({ "resourceVersion": "1", "annotations": { "k8s.io/initial-events-end": "true" } });
+            let end = json!({ "apiVersion": "v1", "kind": "Node", "metadata": end });
+            let added = items.iter().map(|item| ("ADDED", item)).chain([("BOOKMARK", &end)]);
+            // The type comes first, as in the events of API servers.
+            let lines: String =
+                added.map(|(of, object)| format!("{{\"type\":\"{of}\",\"object\":{object}}}\n")).collect();
+            let open = stream::iter([Ok::<_, std::io::Error>(lines)]).chain(stream::pending());
+            return Body::from_stream(open).into_response();
+        }
+        if query.contains("watch=true") {
             return std::future::pending().await;
         }
-        let item = |weight: &Value| json!({ "metadata": { "name": format!("of {weight}"), "annotations": null }, "weight": weight });
-        let items: Vec<Value> = weights.lock().unwrap().iter().map(item).collect();
-        Json(json!({ "kind": "List", "apiVersion": "v1", "metadata": { "resourceVersion": "1" }, "items": items }))
+        let list =
+            json!({ "kind": "List", "apiVersion": "v1", "metadata": { "resourceVersion": "1" }, "items": items });
+        Json(list).into_response()
     }
 
     /// A rule would say of an object that is left out that it does not exist.
     #[tokio::test(start_paused = true)]
     async fn a_list_with_an_object_that_cannot_be_read_is_not_used() {
-        let weights = Answer::new(Mutex::new(vec![json!(1), json!("heavy"), json!(3)]));
-        let client = kube::Client::new(Router::new().fallback(answer).with_state(weights.clone()), "default");
-        let (rows, mut listed) = unbounded_channel();
-        let watch = tokio::spawn(reflect(client, Resource::Node, Weights(rows, Vec::new()), WatchMetrics::default()));
-        sleep(Duration::from_mins(3)).await;
-        assert_eq!(listed.try_recv(), Ok(None), "stale, and nothing else");
-        assert!(listed.try_recv().is_err());
-        *weights.lock().unwrap() = vec![json!(1), json!(2), json!(3)];
-        sleep(Duration::from_mins(1)).await;
-        assert_eq!(listed.try_recv(), Ok(Some(vec![1, 2, 3])));
-        watch.abort();
+        for streams_lists in [true, false] {
+            let weights = Arc::new(Mutex::new(vec![json!(1), json!("heavy"), json!(3)]));
+            let router = Router::new().fallback(answer).with_state(Server { weights: weights.clone(), streams_lists });
+            let (rows, mut listed) = unbounded_channel();
+            let watch = tokio::spawn(reflect(
+                kube::Client::new(router, "default"),
+                Resource::Node,
+                ListStreaming::default(),
+                Weights(rows, Vec::new()),
+                WatchMetrics::default(),
+            ));
+            sleep(Duration::from_mins(3)).await;
+            assert_eq!(listed.try_recv(), Ok(None), "stale, and nothing else");
+            assert!(listed.try_recv().is_err());
+            *weights.lock().unwrap() = vec![json!(1), json!(2), json!(3)];
+            sleep(Duration::from_mins(1)).await;
+            assert_eq!(listed.try_recv(), Ok(Some(vec![1, 2, 3])));
+            watch.abort();
+        }
     }
 }

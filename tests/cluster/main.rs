@@ -30,6 +30,7 @@ mod policies;
 mod site;
 mod static_config;
 mod stored_addresses;
+mod streamed_lists;
 mod switch;
 mod webhook;
 mod workloads;

@@ -26,17 +26,20 @@ use tokio::{net::TcpListener, runtime::Runtime};
 const SERVICES: &str = "/api/v1/services";
 const LONG: Duration = Duration::from_secs(20);
 
-/// An API server without objects. It accepts each token until it refuses the token `revoked`.
+/// An API server without objects, which streams no lists. It accepts each token until it refuses the token `revoked`.
 fn api_server(runtime: &Runtime, refuses: Arc<AtomicBool>) -> SocketAddr {
     let answer = async move |request: Request| {
         let token = request.headers().get(header::AUTHORIZATION);
         let is_refused = token.is_some_and(|token| token == "Bearer revoked") && refuses.load(Ordering::Relaxed);
+        let query = request.uri().query().unwrap_or_default();
         match request.uri().path().rsplit('/').next() {
             Some("selfsubjectaccessreviews") if is_refused => (StatusCode::UNAUTHORIZED, Json(json!({}))),
             Some("selfsubjectaccessreviews") => (StatusCode::CREATED, Json(json!({ "status": { "allowed": true } }))),
-            _ if request.uri().query().is_some_and(|query| query.contains("watch=true")) => {
-                std::future::pending::<(StatusCode, Json<Value>)>().await
-            }
+            _ if query.contains("sendInitialEvents=true") => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                Json(json!({ "status": "Failure", "reason": "Invalid", "code": 422, "message": "no such option" })),
+            ),
+            _ if query.contains("watch=true") => std::future::pending::<(StatusCode, Json<Value>)>().await,
             _ => (StatusCode::OK, Json(json!({ "metadata": { "resourceVersion": "1" }, "items": [] }))),
         }
     };

@@ -1,9 +1,10 @@
-//! An API server for benches and attacks: it lists objects page by page, and its watches have the events that it is given.
+//! An API server for benches and attacks: it lists objects page by page or as a stream, and its watches have the events that it is
+//! given.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::path::Path;
@@ -219,6 +220,21 @@ impl ListedObjects {
         Ok(Self { text, objects })
     }
 
+    /// Sends the objects of a resource as the events of a streamed list.
+    fn stream(&self, plural: &str, stream: &mut TcpStream) -> std::io::Result<()> {
+        let Some(Resource { api_version, kind, .. }) = RESOURCES.iter().find(|r| r.plural == plural) else {
+            return Ok(());
+        };
+        let mut out = BufWriter::new(stream);
+        for object in self.objects.get(plural).into_iter().flatten() {
+            send_event(&mut out, &format!("{{\"type\":\"ADDED\",\"object\":{}}}\n", &self.text[object.clone()]))?;
+        }
+        let end = r#"{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}}"#;
+        let bookmark = format!(r#"{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{end}}}"#);
+        send_event(&mut out, &format!("{{\"type\":\"BOOKMARK\",\"object\":{bookmark}}}\n"))?;
+        out.flush()
+    }
+
     /// A page of a list, as the body of an answer.
     fn page(&self, plural: &str, limit: usize, first: usize) -> Option<Vec<u8>> {
         let Resource { api_version, kind, .. } = RESOURCES.iter().find(|r| r.plural == plural)?;
@@ -282,6 +298,9 @@ fn serve(mut stream: TcpStream, served: &Served) -> std::io::Result<()> {
             )?;
             let (sender, events) = channel();
             served.watches.lock().unwrap_or_else(PoisonError::into_inner).push((plural.to_owned(), sender));
+            if parameter("sendInitialEvents") == Some("true") {
+                served.listed.stream(plural, &mut stream)?;
+            }
             return send_all(&mut stream, &events);
         }
         let number = |name: &str| parameter(name).and_then(|n| n.parse().ok());
@@ -304,12 +323,17 @@ fn serve(mut stream: TcpStream, served: &Served) -> std::io::Result<()> {
     }
 }
 
-/// Sends events, each as a chunk, until the client closes the connection.
+/// Sends events until the client closes the connection.
 fn send_all(stream: &mut TcpStream, events: &Receiver<String>) -> std::io::Result<()> {
     for event in events {
-        stream.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes())?;
+        send_event(stream, &event)?;
     }
     Ok(())
+}
+
+/// Sends an event as a chunk.
+fn send_event(stream: &mut impl Write, event: &str) -> std::io::Result<()> {
+    stream.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes())
 }
 
 const ALLOWED: &[u8] =

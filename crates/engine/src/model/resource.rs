@@ -19,7 +19,7 @@ pub enum ResourceScope {
 enum ResourceOrigin {
     /// Kubernetes: every API server has it.
     Builtin,
-    /// A CustomResourceDefinition.
+    /// A `CustomResourceDefinition`.
     Custom,
 }
 
@@ -125,7 +125,7 @@ impl Resource {
         self.row().scope
     }
 
-    /// Whether it is a custom resource: an API server has it only if its CustomResourceDefinition is installed.
+    /// Whether it is a custom resource: an API server has it only if its `CustomResourceDefinition` is installed.
     pub const fn is_custom(self) -> bool {
         matches!(self.row().origin, ResourceOrigin::Custom)
     }

@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        kube_api::{WatchMetrics, reflect},
+        kube_api::{ListStreaming, WatchMetrics, reflect},
         runtime::{clock::Clock, telemetry::registry::MetricsRegistry},
     };
 
@@ -143,7 +143,13 @@ mod tests {
             let known = Arc::new(AtomicBool::new(false));
             let (in_force, statuses) = (Arc::new(ActivePolicies::new(None)), PolicyStatuses::new(Clock::system()));
             let sink = PolicySink::new(in_force, statuses, known.clone());
-            let watch = tokio::spawn(reflect(client, Resource::EndpointPolicy, sink, metrics.clone()));
+            let watch = tokio::spawn(reflect(
+                client,
+                Resource::EndpointPolicy,
+                ListStreaming::default(),
+                sink,
+                metrics.clone(),
+            ));
             sleep(Duration::from_secs(1)).await;
             let gauge = |value: u8| format!("roster_cache_stale{{kind=\"endpointpolicies\"}} {value}");
             assert!(registry.encode().unwrap().contains(&gauge(unread)), "{name}");

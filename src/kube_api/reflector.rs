@@ -266,11 +266,11 @@ mod tests {
             }
             let end = json!({ "resourceVersion": "1", "annotations": { "k8s.io/initial-events-end": "true" } });
             let end = json!({ "apiVersion": "v1", "kind": "Node", "metadata": end });
-            let added = items.iter().map(|item| ("ADDED", item)).chain([("BOOKMARK", &end)]);
             // The type comes first, as in the events of API servers.
-            let lines: String =
-                added.map(|(of, object)| format!("{{\"type\":\"{of}\",\"object\":{object}}}\n")).collect();
-            let open = stream::iter([Ok::<_, std::io::Error>(lines)]).chain(stream::pending());
+            let line = |(of, object)| Ok::<_, std::io::Error>(format!("{{\"type\":\"{of}\",\"object\":{object}}}\n"));
+            let lines: Vec<_> =
+                items.iter().map(|item| ("ADDED", item)).chain([("BOOKMARK", &end)]).map(line).collect();
+            let open = stream::iter(lines).chain(stream::pending());
             return Body::from_stream(open).into_response();
         }
         if query.contains("watch=true") {

@@ -5,6 +5,7 @@
 pub mod allowed_hosts;
 pub(crate) mod aside;
 pub(crate) mod async_runtime;
+pub(crate) mod back_off;
 pub(crate) mod background_thread;
 pub mod bearer_tokens;
 pub mod certificates;

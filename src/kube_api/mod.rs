@@ -1,4 +1,4 @@
-//! A cluster's API server as seen by a client: connect, list, watch, hold a Lease.
+//! A cluster's API server as seen by a client: connect, list, watch, write, hold a Lease.
 
 mod cluster;
 mod connect;
@@ -13,6 +13,7 @@ mod watch_events;
 mod watch_events_tests;
 mod watch_failures;
 mod watched_object;
+mod writer;
 
 pub(crate) use cluster::Cluster;
 pub use cluster::ClusterChoice;
@@ -27,3 +28,4 @@ pub(crate) use reflector::reflect;
 pub(crate) use resource_api::api;
 #[cfg(test)]
 pub(crate) use watch_events::ListStreaming;
+pub(crate) use writer::{WriteError, WriteOutcome, Writer};

@@ -10,10 +10,7 @@ use std::{
     time::Duration,
 };
 
-use kube::{
-    Api, ResourceExt,
-    api::{DynamicObject, Patch, PatchParams},
-};
+use kube::{Api, ResourceExt, core::DynamicObject};
 use roster_admission::policy::{PolicyStatus, PolicyVersion};
 use roster_engine::{
     model::{
@@ -23,19 +20,15 @@ use roster_engine::{
     reason::Finding,
 };
 use serde_json::{Value, json};
-use tokio::{
-    sync::Notify,
-    time::{sleep, timeout},
+use tokio::{sync::Notify, time::sleep};
+
+use crate::{
+    kube_api::{WriteError, WriteOutcome, Writer},
+    runtime::{back_off::BackOff, clock::Clock},
 };
 
-use crate::runtime::clock::Clock;
-
-/// Longest time of one write.
-const WORK: Duration = Duration::from_secs(10);
-/// How soon to retry after an error of the API server; twice that the next time.
-const RETRY: Duration = Duration::from_secs(2);
-/// Longest time between retries.
-const LONGEST: Duration = Duration::from_mins(1);
+/// The first and the longest pause after an error of the API server.
+const PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_mins(1)];
 
 /// The statuses to write. The watch of policies and the task that writes share it.
 #[derive(Clone)]
@@ -68,15 +61,6 @@ struct DueStatus {
     status: PolicyStatus,
 }
 
-/// The outcome of a write.
-#[derive(Debug, PartialEq, Eq)]
-enum WriteOutcome {
-    Written,
-    /// The policy has changed or was deleted, or the status is refused: the watch brings the next version.
-    Void,
-    Again(String),
-}
-
 impl PolicyStatuses {
     pub(super) fn new(clock: Clock) -> Self {
         Self { clock, book: Arc::default(), more: Arc::default() }
@@ -100,22 +84,24 @@ impl PolicyStatuses {
 
     /// Writes what is due, forever.
     pub(super) async fn write(self, api: Api<DynamicObject>) {
-        let mut pause = RETRY;
+        let writer = Writer::new(api, POLICIES_MANAGER);
+        let [first, longest] = PAUSES;
+        let mut back_off = BackOff::new(first, longest).with_jitter();
         loop {
             let Some((name, due)) = self.next() else {
                 self.more.notified().await;
                 continue;
             };
-            match apply(&api, &name, &due).await {
-                WriteOutcome::Again(why) => {
-                    tracing::warn!(policy = name, error = why, "the status of a policy is not written");
-                    sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST);
-                    continue;
+            match apply(&writer, &name, &due).await {
+                Ok(written) => {
+                    self.book().done(&name, &due, written);
+                    back_off.reset();
                 }
-                outcome => self.book().done(&name, &due, outcome == WriteOutcome::Written),
+                Err(error) => {
+                    tracing::warn!(policy = name, %error, "the status of a policy is not written");
+                    sleep(back_off.next()).await;
+                }
             }
-            pause = RETRY;
         }
     }
 
@@ -168,23 +154,21 @@ fn due(object: &DynamicObject, problems: &[Finding], now: Time) -> Option<DueSta
     })
 }
 
-/// Applies a status on the server's side: conditions of other managers stay.
-async fn apply(api: &Api<DynamicObject>, name: &str, due: &DueStatus) -> WriteOutcome {
-    let params = PatchParams::apply(POLICIES_MANAGER).force();
-    let object = applied(name, due);
-    match timeout(WORK, api.patch_status(name, &params, &Patch::Apply(object))).await {
-        Ok(Ok(_)) => WriteOutcome::Written,
-        Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => {
-            tracing::debug!(policy = name, %status, "the policy changed before its status was written");
-            WriteOutcome::Void
+/// Applies a status on the server's side: conditions of other managers stay. `false`: it is void. The policy has changed or
+/// was deleted, or the status is refused, and the watch brings the next version. An error may pass.
+async fn apply(writer: &Writer<DynamicObject>, name: &str, due: &DueStatus) -> Result<bool, WriteError> {
+    match writer.apply_status(name, &applied(name, due)).await {
+        Ok(WriteOutcome::Done(_)) => Ok(true),
+        Ok(WriteOutcome::Conflict | WriteOutcome::Gone) => {
+            tracing::debug!(policy = name, "the policy changed before its status was written");
+            Ok(false)
         }
         // Other policies may still be written.
-        Ok(Err(kube::Error::Api(status))) if matches!(status.code, 400 | 422) => {
-            tracing::warn!(policy = name, %status, "the status of a policy is refused");
-            WriteOutcome::Void
+        Err(error) if error.is_invalid() => {
+            tracing::warn!(policy = name, %error, "the status of a policy is refused");
+            Ok(false)
         }
-        Ok(Err(error)) => WriteOutcome::Again(error.to_string()),
-        Err(_) => WriteOutcome::Again(format!("no response from the API server within {} s", WORK.as_secs())),
+        Err(error) => Err(error),
     }
 }
 
@@ -199,7 +183,17 @@ fn applied(name: &str, due: &DueStatus) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use axum::{
+        Json, Router,
+        extract::State,
+        http::StatusCode,
+        response::{IntoResponse, Response},
+    };
+    use roster_engine::model::Resource;
+    use tokio::time::Instant;
+
     use super::*;
+    use crate::kube_api;
 
     fn now() -> Time {
         "2026-01-01T00:00:00Z".parse().unwrap()
@@ -275,5 +269,55 @@ mod tests {
                 "metadata": { "name": "p", "resourceVersion": "7" } })
         );
         assert_eq!(status, said(1));
+    }
+
+    /// The status codes of the next answers, and when requests came.
+    #[derive(Default)]
+    struct Requests {
+        codes: Vec<u16>,
+        at: Vec<Instant>,
+    }
+
+    async fn answer(State(requests): State<Arc<Mutex<Requests>>>) -> Response {
+        let mut requests = requests.lock().unwrap();
+        requests.at.push(Instant::now());
+        let code = requests.codes.pop().unwrap();
+        let body = if code == 200 {
+            serde_json::to_value(policy(8, 1, &Value::Null)).unwrap()
+        } else {
+            json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": "r", "message": "m" })
+        };
+        (StatusCode::from_u16(code).unwrap(), Json(body)).into_response()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_status_is_written_again_after_an_error_that_may_pass() {
+        for (codes, is_written) in [
+            (vec![200], true),
+            (vec![409], false),
+            (vec![404], false),
+            (vec![422], false),
+            (vec![400], false),
+            (vec![500, 403, 200], true),
+            (vec![500, 500, 500, 409], false),
+        ] {
+            let mut reversed = codes.clone();
+            reversed.reverse();
+            let requests = Arc::new(Mutex::new(Requests { codes: reversed, at: Vec::new() }));
+            let client = kube::Client::new(Router::new().fallback(answer).with_state(requests.clone()), "default");
+            let statuses = PolicyStatuses::new(Clock::system());
+            statuses.see(&policy(7, 1, &Value::Null), &[]);
+            let task = tokio::spawn(statuses.clone().write(kube_api::api(client, Resource::EndpointPolicy)));
+            sleep(Duration::from_mins(5)).await;
+            let pauses: Vec<f64> =
+                requests.lock().unwrap().at.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64()).collect();
+            assert_eq!(pauses.len(), codes.len() - 1, "{codes:?}");
+            for (pause, longest) in pauses.iter().zip([2.0, 4.0, 8.0]) {
+                assert!((longest / 2.0..=longest + 0.01).contains(pause), "{codes:?}: {pauses:?}");
+            }
+            assert!(statuses.book().due.is_empty(), "{codes:?}");
+            assert_eq!(statuses.book().written.contains_key("p"), is_written, "{codes:?}");
+            task.abort();
+        }
     }
 }

@@ -1,16 +1,10 @@
 //! Writes the failure policies of both webhook configurations.
 
-use std::time::Duration;
-
-use kube::{
-    Api,
-    api::{Patch, PatchParams},
-    core::DynamicObject,
-};
+use kube::core::DynamicObject;
 use roster_engine::model::Resource;
 
 use super::switch_plan::{AnnotationError, Direction, FailurePolicyChange, SwitchPlan, plan_switch};
-use crate::kube_api::{self, LiveError, Target};
+use crate::kube_api::{self, LiveError, Target, WriteError, WriteOutcome, Writer};
 
 /// The field manager of the switch.
 const MANAGER: &str = "roster-switch";
@@ -66,10 +60,11 @@ pub fn switch(order: &SwitchOrder) -> Result<Vec<ConfigurationOutcome>, LiveErro
         let client = kube_api::connect(&order.target).await?;
         let mut all = Vec::new();
         for kind in [Resource::MutatingWebhookConfiguration, Resource::ValidatingWebhookConfiguration] {
-            all.push(ConfigurationOutcome {
-                kind,
-                result: ConfigurationSwitch { kind, order, api: kube_api::api(client.clone(), kind) }.run().await,
-            });
+            // A person waits, and says for how long.
+            let writer = Writer::new(kube_api::api(client.clone(), kind), MANAGER)
+                .within(order.target.timeout)
+                .dry_run(order.dry_run);
+            all.push(ConfigurationOutcome { kind, result: ConfigurationSwitch { kind, order, writer }.run().await });
         }
         Ok(all)
     });
@@ -82,7 +77,7 @@ pub fn switch(order: &SwitchOrder) -> Result<Vec<ConfigurationOutcome>, LiveErro
 struct ConfigurationSwitch<'a> {
     kind: Resource,
     order: &'a SwitchOrder,
-    api: Api<DynamicObject>,
+    writer: Writer<DynamicObject>,
 }
 
 impl ConfigurationSwitch<'_> {
@@ -92,47 +87,29 @@ impl ConfigurationSwitch<'_> {
                 return Ok(changes);
             }
         }
-        Err(SwitchError::Conflict(self.kind, self.name()))
+        Err(SwitchError::Conflict(self.kind, self.order.name.clone()))
     }
 
     /// `None`: a concurrent write.
     async fn attempt(&self) -> Result<Option<Vec<FailurePolicyChange>>, SwitchError> {
-        let found = self.answered("read", self.api.get_opt(&self.order.name)).await?;
-        let found = found.ok_or_else(|| SwitchError::Missing(self.kind, self.name()))?;
+        let name = &self.order.name;
+        let found = self.writer.read(name).await.map_err(|e| self.failed("read", e))?;
+        let found = found.ok_or_else(|| SwitchError::Missing(self.kind, name.clone()))?;
         let found = serde_json::to_value(found).unwrap_or_default();
         let planned = plan_switch(&found, self.order.direction);
-        let planned = planned.map_err(|e| SwitchError::Annotation(self.kind, self.name(), e))?;
+        let planned = planned.map_err(|e| SwitchError::Annotation(self.kind, name.clone(), e))?;
         let Some(SwitchPlan { patch, changes }) = planned else { return Ok(Some(Vec::new())) };
-        let params = PatchParams {
-            field_manager: Some(MANAGER.to_owned()),
-            dry_run: self.order.dry_run,
-            ..PatchParams::default()
-        };
-        let patch = Patch::Strategic(patch);
-        match self.answered("patch", self.api.patch(&self.order.name, &params, &patch)).await {
-            Ok(_) => Ok(Some(changes)),
-            Err(SwitchError::Request(.., error)) if is_conflict(&error) => Ok(None),
-            Err(error) => Err(error),
+        match self.writer.merge(name, &patch).await.map_err(|e| self.failed("patch", e))? {
+            WriteOutcome::Done(_) => Ok(Some(changes)),
+            WriteOutcome::Conflict | WriteOutcome::Gone => Ok(None),
         }
     }
 
-    async fn answered<T>(
-        &self,
-        verb: &'static str,
-        request: impl Future<Output = kube::Result<T>>,
-    ) -> Result<T, SwitchError> {
-        let limit: Duration = self.order.target.timeout;
-        match tokio::time::timeout(limit, request).await {
-            Ok(answer) => answer.map_err(|e| SwitchError::Request(self.kind, self.name(), verb, Box::new(e))),
-            Err(_) => Err(SwitchError::Timeout(self.kind, self.name(), limit.as_secs())),
+    fn failed(&self, verb: &'static str, error: WriteError) -> SwitchError {
+        let (kind, name) = (self.kind, self.order.name.clone());
+        match error {
+            WriteError::Failed(error) => SwitchError::Request(kind, name, verb, Box::new(error)),
+            WriteError::Slow(limit) => SwitchError::Timeout(kind, name, limit.as_secs()),
         }
     }
-
-    fn name(&self) -> String {
-        self.order.name.clone()
-    }
-}
-
-fn is_conflict(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.is_conflict())
 }

@@ -1,0 +1,248 @@
+//! The one way in which the program writes an object to an API server.
+//!
+//! Other replicas, controllers and people write the same objects at the same time. A write that comes too late is therefore
+//! an outcome, and not an error.
+
+use std::{fmt::Debug, time::Duration};
+
+use kube::{
+    Api,
+    api::{Patch, PatchParams, PostParams},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use tokio::time::timeout;
+
+/// The longest wait for an answer, unless the writer has a reason for another one. An API server answers within
+/// milliseconds, or has trouble; its own limit is a minute, which a request on a dead connection should not take.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// The outcome of a write.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum WriteOutcome<K> {
+    /// The object as it is stored now.
+    Done(K),
+    /// Someone else was quicker: the object is not the version that was read, or exists already.
+    Conflict,
+    /// Someone has deleted the object.
+    Gone,
+}
+
+/// An object could not be written, nor read to be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WriteError {
+    /// The API server refused, or cannot be reached.
+    #[error(transparent)]
+    Failed(#[from] kube::Error),
+    /// The API server took too long. It may still write the object.
+    #[error("no response from the API server within {} s", .0.as_secs())]
+    Slow(Duration),
+}
+
+impl WriteError {
+    /// Whether the API server refuses the object itself, and will again.
+    pub(crate) fn is_invalid(&self) -> bool {
+        matches!(self.code(), Some(400 | 422))
+    }
+
+    fn code(&self) -> Option<u16> {
+        match self {
+            Self::Failed(kube::Error::Api(status)) => Some(status.code),
+            _ => None,
+        }
+    }
+}
+
+/// A writer of objects of one resource.
+#[derive(Clone, Debug)]
+pub(crate) struct Writer<K> {
+    api: Api<K>,
+    manager: &'static str,
+    limit: Duration,
+    dry_run: bool,
+}
+
+impl<K> Writer<K>
+where
+    K: Clone + Debug + DeserializeOwned + Serialize,
+{
+    /// A writer as this field manager.
+    pub(crate) fn new(api: Api<K>, manager: &'static str) -> Self {
+        Self { api, manager, limit: ANSWER, dry_run: false }
+    }
+
+    /// Waits this long for each answer.
+    pub(crate) fn within(self, limit: Duration) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Lets the API server check what it would write, without writing it.
+    pub(crate) fn dry_run(self, dry_run: bool) -> Self {
+        Self { dry_run, ..self }
+    }
+
+    /// An object that is to be written, as it is stored now.
+    pub(crate) async fn read(&self, name: &str) -> Result<Option<K>, WriteError> {
+        self.answered(self.api.get_opt(name)).await
+    }
+
+    /// Creates an object. It is not gone if it cannot be found: its namespace is, which is an error.
+    pub(crate) async fn create(&self, object: &K) -> Result<WriteOutcome<K>, WriteError> {
+        match self.answered(self.api.create(&self.post(), object)).await {
+            Err(error) if error.code() == Some(404) => Err(error),
+            answer => outcome(answer),
+        }
+    }
+
+    /// Replaces the version of an object that was read.
+    pub(crate) async fn replace(&self, name: &str, object: &K) -> Result<WriteOutcome<K>, WriteError> {
+        outcome(self.answered(self.api.replace(name, &self.post(), object)).await)
+    }
+
+    /// Changes fields of an object by a strategic merge patch.
+    pub(crate) async fn merge(&self, name: &str, patch: &Value) -> Result<WriteOutcome<K>, WriteError> {
+        outcome(self.answered(self.api.patch(name, &self.patch(), &Patch::Strategic(patch))).await)
+    }
+
+    /// Writes fields of an object by server-side apply, also those of other field managers.
+    pub(crate) async fn apply(&self, name: &str, fields: &Value) -> Result<WriteOutcome<K>, WriteError> {
+        outcome(self.answered(self.api.patch(name, &self.patch().force(), &Patch::Apply(fields))).await)
+    }
+
+    /// The same for the status of an object.
+    pub(crate) async fn apply_status(&self, name: &str, fields: &Value) -> Result<WriteOutcome<K>, WriteError> {
+        outcome(self.answered(self.api.patch_status(name, &self.patch().force(), &Patch::Apply(fields))).await)
+    }
+
+    fn post(&self) -> PostParams {
+        PostParams { dry_run: self.dry_run, field_manager: Some(self.manager.to_owned()) }
+    }
+
+    fn patch(&self) -> PatchParams {
+        PatchParams { dry_run: self.dry_run, ..PatchParams::apply(self.manager) }
+    }
+
+    async fn answered<T>(&self, request: impl Future<Output = kube::Result<T>>) -> Result<T, WriteError> {
+        Ok(timeout(self.limit, request).await.map_err(|_| WriteError::Slow(self.limit))??)
+    }
+}
+
+fn outcome<K>(answer: Result<K, WriteError>) -> Result<WriteOutcome<K>, WriteError> {
+    match answer {
+        Ok(object) => Ok(WriteOutcome::Done(object)),
+        Err(error) => match error.code() {
+            Some(409) => Ok(WriteOutcome::Conflict),
+            Some(404) => Ok(WriteOutcome::Gone),
+            _ => Err(error),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{
+        Json, Router,
+        extract::{Request, State},
+        http::{StatusCode, header::CONTENT_TYPE},
+        response::{IntoResponse, Response},
+    };
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Clone, Copy)]
+    enum Answer {
+        Object,
+        Status(u16, &'static str),
+        Silence,
+    }
+
+    async fn answer(State(answer): State<Answer>) -> Response {
+        match answer {
+            Answer::Object => Json(json!({ "metadata": { "name": "c", "resourceVersion": "2" } })).into_response(),
+            Answer::Status(code, reason) => {
+                let status = json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+                    "reason": reason, "message": reason });
+                (StatusCode::from_u16(code).unwrap(), Json(status)).into_response()
+            }
+            Answer::Silence => std::future::pending().await,
+        }
+    }
+
+    fn writer(router: Router) -> Writer<ConfigMap> {
+        Writer::new(Api::namespaced(kube::Client::new(router, "default"), "n"), "m")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_comes_too_late_is_an_outcome() {
+        for (given, created, changed) in [
+            (Answer::Object, "done 2", "done 2"),
+            (Answer::Status(409, "AlreadyExists"), "conflict", "conflict"),
+            (Answer::Status(409, "Conflict"), "conflict", "conflict"),
+            (Answer::Status(404, "NotFound"), "NotFound", "gone"),
+            (Answer::Status(403, "Forbidden"), "Forbidden", "Forbidden"),
+            (Answer::Status(400, "BadRequest"), "invalid", "invalid"),
+            (Answer::Status(422, "Invalid"), "invalid", "invalid"),
+            (Answer::Status(500, "InternalError"), "InternalError", "InternalError"),
+            (
+                Answer::Silence,
+                "no response from the API server within 3 s",
+                "no response from the API server within 3 s",
+            ),
+        ] {
+            let writer = writer(Router::new().fallback(answer).with_state(given)).within(Duration::from_secs(3));
+            let said = |outcome: Result<WriteOutcome<ConfigMap>, WriteError>| match outcome {
+                Ok(WriteOutcome::Done(object)) => format!("done {}", object.metadata.resource_version.unwrap()),
+                Ok(WriteOutcome::Conflict) => "conflict".to_owned(),
+                Ok(WriteOutcome::Gone) => "gone".to_owned(),
+                Err(error) if error.is_invalid() => "invalid".to_owned(),
+                Err(WriteError::Failed(kube::Error::Api(status))) => status.message,
+                Err(error) => error.to_string(),
+            };
+            let object = ConfigMap::default();
+            assert_eq!(said(writer.create(&object).await), created);
+            assert_eq!(said(writer.replace("c", &object).await), changed);
+            assert_eq!(said(writer.merge("c", &json!({})).await), changed);
+            assert_eq!(said(writer.apply("c", &json!({})).await), changed);
+            assert_eq!(said(writer.apply_status("c", &json!({})).await), changed);
+        }
+    }
+
+    async fn echo(request: Request) -> Json<Value> {
+        let kind = request.headers()[CONTENT_TYPE].to_str().unwrap();
+        let sent = format!("{} {} {kind}", request.method(), request.uri());
+        Json(json!({ "metadata": { "name": sent } }))
+    }
+
+    #[tokio::test]
+    async fn every_write_names_its_field_manager() {
+        let sent = |outcome: Result<WriteOutcome<ConfigMap>, WriteError>| match outcome {
+            Ok(WriteOutcome::Done(object)) => object.metadata.name.unwrap(),
+            other => panic!("{other:?}"),
+        };
+        let path = "/api/v1/namespaces/n/configmaps";
+        let object = ConfigMap::default();
+        for (dry_run, query) in [(false, ""), (true, "dryRun=All&")] {
+            let writer = writer(Router::new().fallback(echo)).dry_run(dry_run);
+            for (got, want) in [
+                (writer.create(&object).await, format!("POST {path}?{query}fieldManager=m application/json")),
+                (writer.replace("c", &object).await, format!("PUT {path}/c?{query}fieldManager=m application/json")),
+                (
+                    writer.merge("c", &json!({})).await,
+                    format!("PATCH {path}/c?{query}fieldManager=m application/strategic-merge-patch+json"),
+                ),
+                (
+                    writer.apply("c", &json!({})).await,
+                    format!("PATCH {path}/c?{query}force=true&fieldManager=m application/apply-patch+yaml"),
+                ),
+                (
+                    writer.apply_status("c", &json!({})).await,
+                    format!("PATCH {path}/c/status?{query}force=true&fieldManager=m application/apply-patch+yaml"),
+                ),
+            ] {
+                assert_eq!(sent(got).replace("?&", "?"), want);
+            }
+        }
+    }
+}

@@ -1,97 +1,309 @@
-//! The holder of a Lease, which may write.
+//! A Lease, and the replica that holds it, which may write.
 //!
-//! It holds the Lease only while there is something to write: certificates change every few weeks, and a Lease that is
-//! renewed every few seconds for that would be the busiest object of the cluster.
+//! The rules are those of client-go (`tools/leaderelection`). The holder renews the Lease every [`RETRY`]. If it cannot for
+//! [`RENEW_DEADLINE`], it stops, because others take a Lease that they have not seen renewed for [`LEASE_DURATION`]. The
+//! holder counts from before its last renewal, and others count from after they have read it, each on its own clock. So one
+//! stops before another begins: neither the difference of clocks nor the time of a request matters, and 5 s are left for a
+//! machine that stands still.
 
-use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
+
+use jiff::Timestamp;
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
     apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
 };
-use kube::{Api, Client, api::PostParams};
+use kube::{Api, Client};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, timeout_at},
+};
 
-/// How long a holder may work before another replica takes over.
-pub(crate) const LEASE_DURATION: SignedDuration = SignedDuration::from_secs(15);
+use super::writer::{WriteError, WriteOutcome, Writer};
+use crate::runtime::{back_off::BackOff, clock::Clock};
 
-/// The Lease as it was last read, and since when it has not changed. Clocks of machines differ, so that the time in the
-/// Lease is only compared with itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct LeaseObservation {
-    holder: String,
-    renewed: Option<Timestamp>,
-    since: Timestamp,
+/// How long a Lease lasts without being renewed.
+const LEASE_DURATION: Duration = Duration::from_secs(15);
+/// How long its holder tries to renew it.
+const RENEW_DEADLINE: Duration = Duration::from_secs(10);
+/// The pause between two attempts of its holder. Others make longer ones, of random length.
+const RETRY: Duration = Duration::from_secs(2);
+/// The longest wait for an answer: one that does not come leaves time for another attempt.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// A Lease, and who takes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeaseChoice<'a> {
+    /// Its namespace.
+    pub(crate) namespace: &'a str,
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// The replica; each has another identity.
+    pub(crate) identity: &'a str,
+    /// The field manager of the replicas.
+    pub(crate) manager: &'static str,
 }
 
-/// Whether `me` may take the Lease at `now`, and the observation to compare with next time.
-fn free(now: Timestamp, me: &str, spec: &LeaseSpec, before: Option<&LeaseObservation>) -> (bool, LeaseObservation) {
-    let holder = spec.holder_identity.clone().unwrap_or_default();
-    let renewed = spec.renew_time.as_ref().map(|t| t.0);
-    let since = match before {
-        Some(seen) if seen.holder == holder && seen.renewed == renewed => seen.since,
-        _ => now,
-    };
-    let over = now.duration_since(since) >= LEASE_DURATION;
-    (holder.is_empty() || holder == me || over, LeaseObservation { holder, renewed, since })
+/// The holder of a Lease, as one replica knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LeaseState {
+    /// Nobody, or nothing is known yet.
+    #[default]
+    NotHeld,
+    /// This replica.
+    Held,
+    /// Another replica, with this identity.
+    HeldBy(String),
 }
 
-/// A replica that takes and releases a Lease.
+/// What became of work under a Lease.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum LeaseOutcome<T> {
+    /// It ended, and the Lease is released.
+    Done(T),
+    /// It did not begin: another replica holds the Lease.
+    NotTaken,
+    /// It was dropped before its end: the Lease could not be renewed, or another replica has it.
+    Lost,
+}
+
+/// A replica that may hold a Lease.
 pub(crate) struct LeaseHolder {
-    api: Api<Lease>,
+    writer: Writer<Lease>,
     name: String,
     me: String,
+    clock: Clock,
+    state: watch::Sender<LeaseState>,
     seen: Option<LeaseObservation>,
+    /// The Lease as this replica wrote it last. `None`: it must be read first, as a request of which no answer is known may
+    /// have changed it.
+    written: Option<Lease>,
 }
 
 impl LeaseHolder {
-    /// The replica `me`, for the Lease `name`.
-    pub(crate) fn new(client: Client, namespace: &str, name: &str, me: &str) -> Self {
-        Self { api: Api::namespaced(client, namespace), name: name.to_owned(), me: me.to_owned(), seen: None }
+    /// A replica that holds nothing yet.
+    pub(crate) fn new(client: Client, choice: LeaseChoice<'_>, clock: Clock) -> Self {
+        Self {
+            writer: Writer::new(Api::namespaced(client, choice.namespace), choice.manager).within(ANSWER),
+            name: choice.name.to_owned(),
+            me: choice.identity.to_owned(),
+            clock,
+            state: watch::Sender::default(),
+            seen: None,
+            written: None,
+        }
     }
 
-    /// Tries to take the Lease. `None`: another replica holds it.
-    pub(crate) async fn take(&mut self, now: Timestamp) -> Result<Option<Lease>, kube::Error> {
-        let Some(lease) = self.api.get_opt(&self.name).await? else {
-            let metadata = ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() };
-            let lease = Lease { metadata, spec: Some(self.mine(now, &LeaseSpec::default())) };
-            return unless_conflict(self.api.create(&PostParams::default(), &lease).await);
+    /// Who holds the Lease, now and later.
+    pub(crate) fn state(&self) -> watch::Receiver<LeaseState> {
+        self.state.subscribe()
+    }
+
+    /// Takes the Lease, for which it waits as long as `patience`, and holds it until `work` ends. An error means that the
+    /// Lease could not be taken.
+    ///
+    /// Another replica may begin as soon as the Lease is released. So all that is done under the Lease must end with `work`;
+    /// who only follows the [state](Self::state) may be a moment late.
+    pub(crate) async fn hold<T>(
+        &mut self,
+        patience: Duration,
+        work: impl Future<Output = T>,
+    ) -> Result<LeaseOutcome<T>, WriteError> {
+        let Some(taken) = self.take(patience).await? else { return Ok(LeaseOutcome::NotTaken) };
+        let held = HeldState::begin(&self.state);
+        let done = tokio::select! {
+            // First: after the machine stood still, work must not go on under a Lease that is over.
+            biased;
+            () = self.renew_from(taken) => None,
+            done = work => Some(done),
         };
+        drop(held);
+        let Some(done) = done else { return Ok(LeaseOutcome::Lost) };
+        if let Err(error) = self.release().await {
+            tracing::warn!(lease = self.name, %error, "the Lease is not released: it ends by itself");
+        }
+        Ok(LeaseOutcome::Done(done))
+    }
+
+    /// Returns since when the Lease is held; `None`: another replica holds it.
+    async fn take(&mut self, patience: Duration) -> Result<Option<Instant>, WriteError> {
+        let began = Instant::now();
+        let mut back_off = BackOff::new(2 * RETRY, 2 * RETRY).with_jitter();
+        loop {
+            let now = Instant::now();
+            let taken = match self.attempt().await {
+                Ok(Attempt::Held) => return Ok(Some(now)),
+                Ok(Attempt::HeldByAnother | Attempt::Late) => Ok(None),
+                Err(error) => Err(error),
+            };
+            let pause = back_off.next();
+            if began.elapsed() + pause > patience {
+                return taken;
+            }
+            if let Err(error) = taken {
+                tracing::warn!(lease = self.name, %error, "the Lease cannot be taken");
+            }
+            sleep(pause).await;
+        }
+    }
+
+    /// Renews the Lease, which was taken or renewed at `renewed`, until it is lost.
+    async fn renew_from(&mut self, mut renewed: Instant) {
+        while let Ok(Some(again)) = timeout_at(renewed + RENEW_DEADLINE, self.renew()).await {
+            renewed = again;
+        }
+    }
+
+    /// Renews the Lease once, after a pause. `None`: another replica has it.
+    async fn renew(&mut self) -> Option<Instant> {
+        loop {
+            sleep(RETRY).await;
+            let now = Instant::now();
+            match self.attempt().await {
+                Ok(Attempt::Held) => return Some(now),
+                Ok(Attempt::HeldByAnother) => return None,
+                Ok(Attempt::Late) => {}
+                Err(error) => tracing::warn!(lease = self.name, %error, "the Lease cannot be renewed"),
+            }
+        }
+    }
+
+    /// Takes or renews the Lease, unless another replica holds it.
+    async fn attempt(&mut self) -> Result<Attempt, WriteError> {
+        if let Some(lease) = self.written.take()
+            && self.write(lease).await?
+        {
+            return Ok(Attempt::Held);
+        }
+        let lease = self.writer.read(&self.name).await?.unwrap_or_default();
         let spec = lease.spec.clone().unwrap_or_default();
-        let (free, seen) = free(now, &self.me, &spec, self.seen.as_ref());
+        let (is_free, seen) = observe(Instant::now(), &self.me, spec, self.seen.take());
+        if !is_free {
+            self.publish_holder(seen.holder());
+        }
         self.seen = Some(seen);
-        if !free {
-            return Ok(None);
+        if !is_free {
+            return Ok(Attempt::HeldByAnother);
         }
-        // With its resourceVersion: of two replicas that try at once, one fails.
-        let lease = Lease { spec: Some(self.mine(now, &spec)), ..lease };
-        unless_conflict(self.api.replace(&self.name, &PostParams::default(), &lease).await)
+        Ok(if self.write(lease).await? { Attempt::Held } else { Attempt::Late })
     }
 
-    /// Releases the Lease.
-    pub(crate) async fn release(&self, lease: Lease) -> Result<(), kube::Error> {
-        let spec = lease.spec.map(|s| LeaseSpec { holder_identity: Some(String::new()), ..s });
-        let lease = Lease { spec, ..lease };
-        unless_conflict(self.api.replace(&self.name, &PostParams::default(), &lease).await).map(drop)
+    /// Writes this replica into the version of the Lease that was read. Of several replicas that do, one is quicker.
+    async fn write(&mut self, mut lease: Lease) -> Result<bool, WriteError> {
+        lease.spec = Some(renewed(&self.me, self.clock.now(), &lease.spec.unwrap_or_default()));
+        let written = if lease.metadata.resource_version.is_some() {
+            self.writer.replace(&self.name, &lease).await?
+        } else {
+            lease.metadata = ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() };
+            self.writer.create(&lease).await?
+        };
+        self.written = match written {
+            WriteOutcome::Done(lease) => Some(lease),
+            WriteOutcome::Conflict | WriteOutcome::Gone => None,
+        };
+        Ok(self.written.is_some())
     }
 
-    fn mine(&self, now: Timestamp, before: &LeaseSpec) -> LeaseSpec {
-        let another = before.holder_identity.as_ref() != Some(&self.me);
-        LeaseSpec {
-            holder_identity: Some(self.me.clone()),
-            lease_duration_seconds: i32::try_from(LEASE_DURATION.as_secs()).ok(),
-            acquire_time: Some(MicroTime(now)),
-            renew_time: Some(MicroTime(now)),
-            lease_transitions: Some(before.lease_transitions.unwrap_or(0).saturating_add(another.into())),
-            ..LeaseSpec::default()
+    /// Releases the Lease, so that others need not wait for its end.
+    async fn release(&mut self) -> Result<(), WriteError> {
+        // Once more where a renewal arrives late.
+        for _ in 0..2 {
+            let lease = match self.written.take() {
+                Some(lease) => Some(lease),
+                None => self.writer.read(&self.name).await?,
+            };
+            let Some(mut lease) = lease else { break };
+            let Some(spec) = lease.spec.as_mut().filter(|s| s.holder_identity.as_ref() == Some(&self.me)) else {
+                break;
+            };
+            spec.holder_identity = Some(String::new());
+            if self.writer.replace(&self.name, &lease).await? != WriteOutcome::Conflict {
+                break;
+            }
         }
+        Ok(())
+    }
+
+    /// Tells who follows the state, unless it is known already.
+    fn publish_holder(&self, holder: &str) {
+        self.state.send_if_modified(|state| {
+            let is_new = !matches!(state, LeaseState::HeldBy(known) if known == holder);
+            if is_new {
+                *state = LeaseState::HeldBy(holder.to_owned());
+            }
+            is_new
+        });
     }
 }
 
-/// `None` where another replica was quicker, which is not an error.
-fn unless_conflict<T>(result: Result<T, kube::Error>) -> Result<Option<T>, kube::Error> {
-    match result {
-        Ok(done) => Ok(Some(done)),
-        Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => Ok(None),
-        Err(error) => Err(error),
+/// The result of an attempt to take or renew a Lease.
+enum Attempt {
+    Held,
+    HeldByAnother,
+    /// Someone else has written the Lease since it was read.
+    Late,
+}
+
+/// The state `Held`, until it is dropped: also where [`LeaseHolder::hold`] is dropped.
+struct HeldState(watch::Sender<LeaseState>);
+
+impl HeldState {
+    fn begin(state: &watch::Sender<LeaseState>) -> Self {
+        state.send_replace(LeaseState::Held);
+        Self(state.clone())
+    }
+}
+
+impl Drop for HeldState {
+    fn drop(&mut self) {
+        self.0.send_if_modified(|state| {
+            let is_held = *state == LeaseState::Held;
+            if is_held {
+                *state = LeaseState::NotHeld;
+            }
+            is_held
+        });
+    }
+}
+
+/// A Lease as it was read, and since when it has not changed. Clocks of machines differ, so that the times in the Lease are
+/// compared with themselves only.
+#[derive(Clone, Debug, PartialEq)]
+struct LeaseObservation {
+    spec: LeaseSpec,
+    since: Instant,
+}
+
+impl LeaseObservation {
+    /// Empty: nobody.
+    fn holder(&self) -> &str {
+        self.spec.holder_identity.as_deref().unwrap_or_default()
+    }
+
+    /// For how long its holder has promised to renew it.
+    fn lasts(&self) -> Duration {
+        let seconds = self.spec.lease_duration_seconds.and_then(|s| u64::try_from(s).ok());
+        seconds.map_or(LEASE_DURATION, Duration::from_secs)
+    }
+}
+
+/// Whether `me` may take the Lease, which was read until `now`, and the observation to compare with next time.
+fn observe(now: Instant, me: &str, spec: LeaseSpec, before: Option<LeaseObservation>) -> (bool, LeaseObservation) {
+    let seen = before.filter(|before| before.spec == spec).unwrap_or(LeaseObservation { spec, since: now });
+    let is_over = now.duration_since(seen.since) >= seen.lasts();
+    (seen.holder().is_empty() || seen.holder() == me || is_over, seen)
+}
+
+/// What `me` writes into a Lease that it may take, or holds.
+fn renewed(me: &str, now: Timestamp, before: &LeaseSpec) -> LeaseSpec {
+    let is_mine = before.holder_identity.as_deref() == Some(me);
+    LeaseSpec {
+        holder_identity: Some(me.to_owned()),
+        lease_duration_seconds: i32::try_from(LEASE_DURATION.as_secs()).ok(),
+        acquire_time: before.acquire_time.clone().filter(|_| is_mine).or(Some(MicroTime(now))),
+        renew_time: Some(MicroTime(now)),
+        lease_transitions: Some(before.lease_transitions.unwrap_or(0).saturating_add((!is_mine).into())),
+        ..LeaseSpec::default()
     }
 }
 
@@ -99,28 +311,61 @@ fn unless_conflict<T>(result: Result<T, kube::Error>) -> Result<Option<T>, kube:
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_lease_is_free_without_a_holder_or_when_it_is_not_renewed() {
-        let at = |s: i64| Timestamp::from_second(1_000_000 + s).unwrap();
-        // The holder's clock is an hour ahead, which must not matter.
-        let held = |renewed: i64| LeaseSpec {
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_is_free_without_a_holder_or_when_it_is_not_renewed() {
+        let begin = Instant::now();
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        // The clock of the holder is years behind, which must not matter.
+        let held = |renewed: i64, seconds: i32| LeaseSpec {
             holder_identity: Some("other".to_owned()),
-            renew_time: Some(MicroTime(at(3600 + renewed))),
+            lease_duration_seconds: (seconds > 0).then_some(seconds),
+            renew_time: Some(MicroTime(Timestamp::from_second(renewed).unwrap())),
             ..LeaseSpec::default()
         };
-        let nobody = LeaseSpec { holder_identity: Some(String::new()), ..LeaseSpec::default() };
-        let mine = LeaseSpec { holder_identity: Some("me".to_owned()), ..LeaseSpec::default() };
-        assert!(free(at(0), "me", &LeaseSpec::default(), None).0);
-        assert!(free(at(0), "me", &nobody, None).0);
-        assert!(free(at(0), "me", &mine, None).0);
+        let of = |holder: &str| LeaseSpec { holder_identity: Some(holder.to_owned()), ..LeaseSpec::default() };
+        for spec in [LeaseSpec::default(), of(""), of("me")] {
+            assert!(observe(at(0), "me", spec, None).0);
+        }
+        for (name, reads) in [
+            ("not renewed", vec![(0, held(0, 15), false), (14, held(0, 15), false), (15, held(0, 15), true)]),
+            (
+                "renewed",
+                vec![
+                    (0, held(0, 15), false),
+                    (15, held(10, 15), false),
+                    (29, held(10, 15), false),
+                    (30, held(10, 15), true),
+                ],
+            ),
+            (
+                "of a holder with another promise",
+                vec![(0, held(0, 60), false), (59, held(0, 60), false), (60, held(0, 60), true)],
+            ),
+            ("without a promise", vec![(0, held(0, 0), false), (14, held(0, 0), false), (15, held(0, 0), true)]),
+            ("released", vec![(0, held(0, 15), false), (1, of(""), true)]),
+        ] {
+            let mut seen = None;
+            for (seconds, spec, want) in reads {
+                let (is_free, now) = observe(at(seconds), "me", spec, seen);
+                assert_eq!(is_free, want, "{name} {seconds}");
+                seen = Some(now);
+            }
+        }
+    }
 
-        let (got, seen) = free(at(0), "me", &held(0), None);
-        assert!(!got);
-        assert!(!free(at(14), "me", &held(0), Some(&seen)).0);
-        assert!(free(at(15), "me", &held(0), Some(&seen)).0);
-        let (got, seen) = free(at(15), "me", &held(10), Some(&seen));
-        assert!(!got, "it was renewed");
-        assert!(!free(at(29), "me", &held(10), Some(&seen)).0);
-        assert!(free(at(30), "me", &held(10), Some(&seen)).0);
+    #[test]
+    fn a_renewal_is_not_another_acquisition() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let taken = renewed("a", at(1), &LeaseSpec::default());
+        let again = renewed("a", at(3), &taken);
+        let moved = renewed("b", at(20), &again);
+        let written = [taken, again, moved].map(|spec| {
+            let times = [spec.acquire_time, spec.renew_time].map(|time| time.map(|t| t.0.as_second()));
+            (spec.holder_identity, spec.lease_duration_seconds, spec.lease_transitions, times)
+        });
+        let want = |holder: &str, transitions, acquired, renewed| {
+            (Some(holder.to_owned()), Some(15), Some(transitions), [Some(acquired), Some(renewed)])
+        };
+        assert_eq!(written, [want("a", 1, 1, 1), want("a", 1, 1, 3), want("b", 2, 20, 20)]);
     }
 }

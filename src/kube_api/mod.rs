@@ -4,6 +4,8 @@ mod cluster;
 mod connect;
 mod http_client;
 mod lease;
+#[cfg(test)]
+mod lease_tests;
 mod list;
 mod metrics;
 mod reflector;
@@ -20,7 +22,7 @@ pub use cluster::ClusterChoice;
 pub(crate) use connect::connect;
 pub use connect::{LiveError, Target};
 pub(crate) use http_client::probe_silent_connections;
-pub(crate) use lease::{LEASE_DURATION, LeaseHolder};
+pub(crate) use lease::{LeaseChoice, LeaseHolder, LeaseOutcome};
 pub use list::{ReadCluster, read};
 pub use metrics::WatchMetrics;
 #[cfg(test)]

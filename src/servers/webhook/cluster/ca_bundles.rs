@@ -2,14 +2,11 @@
 //! other field.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use kube::{
-    Client,
-    api::{Patch, PatchParams},
-};
+use kube::{Client, core::DynamicObject};
 use roster_engine::model::{Resource, installed::CERTS_MANAGER};
 use serde_json::{Value, json};
 
-use crate::kube_api::api;
+use crate::kube_api::{WriteError, WriteOutcome, Writer, api};
 
 /// The names of the objects by which API servers call the webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +60,7 @@ impl CaBundles {
     }
 
     /// The objects that exist.
-    pub(super) async fn read(&self) -> Result<Vec<BundleObject>, kube::Error> {
+    pub(super) async fn read(&self) -> Result<Vec<BundleObject>, WriteError> {
         let mut all = Vec::new();
         for kind in RESOURCES {
             let name = if kind == Resource::CustomResourceDefinition {
@@ -71,7 +68,7 @@ impl CaBundles {
             } else {
                 &self.configured.configuration
             };
-            if let Some(object) = api(self.client.clone(), kind).get_opt(name).await? {
+            if let Some(object) = self.writer(kind).read(name).await? {
                 all.push(BundleObject { kind, name: name.clone(), callers: callers(kind, &object.data) });
             }
         }
@@ -79,10 +76,16 @@ impl CaBundles {
     }
 
     /// Writes `bundle` into every `caBundle` of an object.
-    pub(super) async fn write(&self, watched: &BundleObject, bundle: &str) -> Result<(), kube::Error> {
-        let params = PatchParams::apply(CERTS_MANAGER).force();
-        let patch = Patch::Apply(apply(watched, bundle));
-        api(self.client.clone(), watched.kind).patch(&watched.name, &params, &patch).await.map(drop)
+    pub(super) async fn write(
+        &self,
+        watched: &BundleObject,
+        bundle: &str,
+    ) -> Result<WriteOutcome<DynamicObject>, WriteError> {
+        self.writer(watched.kind).apply(&watched.name, &apply(watched, bundle)).await
+    }
+
+    fn writer(&self, kind: Resource) -> Writer<DynamicObject> {
+        Writer::new(api(self.client.clone(), kind), CERTS_MANAGER)
     }
 }
 

@@ -5,19 +5,15 @@
 //! stop: first the Secret, then every `caBundle`, then the listener.
 
 use std::{
-    future::Future,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
-use roster_engine::model::Resource;
+use roster_engine::model::{Resource, installed::CERTS_MANAGER};
 use rustls::pki_types::CertificateDer;
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep, timeout_at},
-};
+use tokio::{sync::watch, time::sleep};
 
 use super::{
     bundle_metrics::BundleMetrics,
@@ -25,8 +21,9 @@ use super::{
     certificate_secret::{CertificateSecret, SecretError, StoredMaterial},
 };
 use crate::{
-    kube_api::{LEASE_DURATION, LeaseHolder},
+    kube_api::{LeaseChoice, LeaseHolder, LeaseOutcome, WriteError, WriteOutcome},
     runtime::{
+        back_off::BackOff,
         certificates::{IssueError, Material, SelfSignedOptions, advance, trusts},
         clock::Clock,
         tls::{DynamicCertificate, ServedCertificate, certificates},
@@ -42,10 +39,6 @@ const SOON: Duration = Duration::from_secs(5);
 const REFUSED: Duration = Duration::from_secs(1);
 /// How soon to retry while another replica holds the Lease, or after an error.
 const RETRY: Duration = Duration::from_secs(2);
-/// Longest work under the Lease: it ends before another replica may take over.
-const WORK: Duration = Duration::from_secs(10);
-const _: () =
-    assert!(WORK.as_secs() < LEASE_DURATION.as_secs().cast_unsigned(), "another replica would write at the same time");
 
 /// Options of the [`CertificateManager`].
 #[derive(Clone, Debug)]
@@ -68,8 +61,8 @@ pub(super) struct CertificateManager {
     loaded: watch::Receiver<u64>,
     /// The last error that was logged: once is enough.
     logged: String,
-    /// How long to wait after the next failure.
-    retry: Duration,
+    /// How long to wait after failures.
+    back_off: BackOff,
     /// Whether there was a webhook configuration.
     registered: bool,
 }
@@ -77,7 +70,7 @@ pub(super) struct CertificateManager {
 struct CertificateMaker {
     options: SelfSignedOptions,
     vault: CertificateSecret,
-    election: LeaseHolder,
+    lease: LeaseHolder,
     /// What is served. If the Secret is deleted, this is written again: API servers would not trust a new CA for a while.
     last: Option<Material>,
 }
@@ -103,17 +96,19 @@ pub(super) enum ManagerError {
     #[error(transparent)]
     Secret(#[from] SecretError),
     #[error("the Lease: {0}")]
-    Lease(#[source] kube::Error),
+    Lease(#[source] WriteError),
+    #[error("the Lease was lost before everything was written")]
+    Lost,
     #[error("reading caBundles: {0}")]
-    Read(#[source] kube::Error),
+    Read(#[source] WriteError),
     #[error("writing the caBundle of {0}: {1}")]
-    Write(String, #[source] kube::Error),
+    Write(String, #[source] WriteError),
+    #[error("writing the caBundle of {0}: someone else wrote the object at the same time")]
+    Conflict(String),
     #[error(transparent)]
     Make(#[from] IssueError),
     #[error("the certificate in the Secret cannot be served: {0}")]
     Serve(#[from] crate::runtime::tls::KeyPairError),
-    #[error("no response from the API server within {} s", WORK.as_secs())]
-    Slow,
 }
 
 impl CertificateManager {
@@ -127,7 +122,16 @@ impl CertificateManager {
     ) -> Self {
         let own = options.own.map(|own| CertificateMaker {
             vault: CertificateSecret::new(client.clone(), &own.namespace, &own.secret),
-            election: LeaseHolder::new(client.clone(), &own.namespace, &own.lease, &own.identity),
+            lease: LeaseHolder::new(
+                client.clone(),
+                LeaseChoice {
+                    namespace: &own.namespace,
+                    name: &own.lease,
+                    identity: &own.identity,
+                    manager: CERTS_MANAGER,
+                },
+                clock.clone(),
+            ),
             options: own,
             last: None,
         });
@@ -142,7 +146,7 @@ impl CertificateManager {
             trust: BundleTrust::default(),
             loaded,
             logged: String::new(),
-            retry: RETRY,
+            back_off: BackOff::new(RETRY, COMPARE).with_jitter(),
             registered: true,
         }
     }
@@ -158,7 +162,7 @@ impl CertificateManager {
             let pause = match self.round().await {
                 Ok(pause) => {
                     self.logged.clear();
-                    self.retry = RETRY;
+                    self.back_off.reset();
                     pause
                 }
                 Err(error) => {
@@ -167,9 +171,7 @@ impl CertificateManager {
                         tracing::error!(error = text, "certificates");
                         self.logged = text;
                     }
-                    let retry = self.retry;
-                    self.retry = (retry * 2).min(COMPARE);
-                    retry
+                    self.back_off.next()
                 }
             };
             // A certificate that this round itself loaded does not cause another round.
@@ -197,7 +199,7 @@ impl CertificateManager {
                 }
                 Ok(done) => pause = done.pause,
                 Err(error) => {
-                    if matches!(error, ManagerError::Write(..)) {
+                    if matches!(error, ManagerError::Write(..) | ManagerError::Conflict(_)) {
                         self.unwritten(now).await;
                     }
                     return Err(error);
@@ -211,7 +213,7 @@ impl CertificateManager {
     }
 
     async fn read(&self) -> Result<Vec<BundleObject>, ManagerError> {
-        in_time(WORK, async { self.bundles.read().await.map_err(ManagerError::Read) }).await
+        self.bundles.read().await.map_err(ManagerError::Read)
     }
 
     /// Warns once that no webhook configuration exists: either it is not applied yet, or its name is mistyped. Readiness does
@@ -245,15 +247,6 @@ impl CertificateManager {
         self.trust.set(why);
         trusted
     }
-}
-
-/// The result of `work`, or an error after `limit`.
-async fn in_time<T>(limit: Duration, work: impl Future<Output = Result<T, ManagerError>>) -> Result<T, ManagerError> {
-    by(Instant::now() + limit, work).await
-}
-
-async fn by<T>(end: Instant, work: impl Future<Output = Result<T, ManagerError>>) -> Result<T, ManagerError> {
-    timeout_at(end, work).await.unwrap_or(Err(ManagerError::Slow))
 }
 
 /// Whether a caller that accepts the certificate `now_served` would not accept `next`.
@@ -305,7 +298,7 @@ impl CertificateMaker {
         watched: Option<&[BundleObject]>,
         served: &DynamicCertificate,
     ) -> Result<RoundOutcome, ManagerError> {
-        let found = in_time(WORK, async { Ok(self.vault.read().await?) }).await?;
+        let found = self.vault.read().await?;
         let stored = found.as_ref().map(|f| f.material.clone()).filter(|m| *m != Material::default());
         let stored = stored.or_else(|| self.last.clone()).unwrap_or_default();
         let published = watched.is_some_and(|all| all.iter().all(|w| w.has(&stored.bundle)));
@@ -315,72 +308,38 @@ impl CertificateMaker {
         let is_stored = found.as_ref().is_some_and(|f| f.material == wanted);
         let poll = positive(life.poll());
         let mut done = RoundOutcome { pause: poll.min(positive(until.duration_since(now))), wrote: false };
-        if !is_stored || watched.iter().any(|w| !w.has(&wanted.bundle)) {
-            // One limit for both: the time of the Lease starts when it is taken.
-            let end = Instant::now() + WORK;
-            let taken = by(end, async { self.election.take(now).await.map_err(ManagerError::Lease) });
-            let Some(lease) = taken.await? else {
-                self.load(found.as_ref(), served)?;
-                done.pause = RETRY.min(poll);
-                return Ok(done);
-            };
-            let stored = by(end, self.store(&wanted, found.as_ref())).await;
-            let written = match &stored {
-                Ok(true) => by(end, self.publish(&wanted, bundles, watched)).await,
-                _ => Ok(()),
-            };
-            let released =
-                in_time(WORK, async { self.election.release(lease).await.map_err(ManagerError::Lease) }).await;
-            if !stored? {
-                released?;
-                done.pause = Duration::ZERO;
-                return Ok(done);
-            }
-            // A caBundle that cannot be written, perhaps forever, does not delay the others. But a caller that accepts the
-            // served certificate must accept the next one: until then a certificate of a new CA waits. The bundles that were
-            // read before decide: a caller that has got the new bundle since then accepts both.
-            let waits = |current: Arc<ServedCertificate>| loses(now, watched, &current.chain, &wanted);
-            if written.is_ok() || !served.current().is_some_and(waits) {
-                self.serve(&wanted, served)?;
-            }
-            written?;
-            released?;
-            done.wrote = true;
+        if is_stored && watched.iter().all(|w| w.has(&wanted.bundle)) {
+            self.serve(&wanted, served)?;
             return Ok(done);
         }
-        self.serve(&wanted, served)?;
-        Ok(done)
-    }
-
-    /// Writes the Secret unless it is up to date. `false`: another replica wrote it.
-    async fn store(&self, wanted: &Material, found: Option<&StoredMaterial>) -> Result<bool, ManagerError> {
-        if found.is_some_and(|f| f.material == *wanted) {
-            return Ok(true);
-        }
-        let stored = self.vault.write(wanted, found).await?;
-        if stored {
-            tracing::info!(secret = self.options.secret, "new certificates stored");
-        }
-        Ok(stored)
-    }
-
-    /// Writes every `caBundle` that differs. Returns the first error.
-    async fn publish(
-        &self,
-        wanted: &Material,
-        bundles: &CaBundles,
-        watched: &[BundleObject],
-    ) -> Result<(), ManagerError> {
-        let mut first = Ok(());
-        for object in watched.iter().filter(|w| !w.has(&wanted.bundle)) {
-            match bundles.write(object, &wanted.bundle).await {
-                Ok(()) => tracing::info!(kind = object.kind.kind(), name = object.name, "caBundle written"),
-                Err(error) => {
-                    first = first.and(Err(ManagerError::Write(format!("{} {}", object.kind, object.name), error)));
-                }
+        let work = async {
+            let is_stored = store(&self.vault, &wanted, found.as_ref()).await?;
+            Ok::<_, SecretError>(if is_stored { Some(publish(&wanted, bundles, watched).await) } else { None })
+        };
+        // What was read is out of date once another replica has written, so that it is read again instead of waiting.
+        match self.lease.hold(Duration::ZERO, work).await.map_err(ManagerError::Lease)? {
+            LeaseOutcome::NotTaken => {
+                tracing::debug!(lease = ?*self.lease.state().borrow(), "another replica writes certificates");
+                self.load(found.as_ref(), served)?;
+                done.pause = RETRY.min(poll);
             }
+            LeaseOutcome::Lost => return Err(ManagerError::Lost),
+            LeaseOutcome::Done(written) => match written? {
+                None => done.pause = Duration::ZERO,
+                Some(published) => {
+                    // A caBundle that cannot be written, perhaps forever, does not delay the others. But a caller that accepts
+                    // the served certificate must accept the next one: until then a certificate of a new CA waits. The bundles
+                    // that were read before decide: a caller that has got the new bundle since then accepts both.
+                    let waits = |current: Arc<ServedCertificate>| loses(now, watched, &current.chain, &wanted);
+                    if published.is_ok() || !served.current().is_some_and(waits) {
+                        self.serve(&wanted, served)?;
+                    }
+                    published?;
+                    done.wrote = true;
+                }
+            },
         }
-        first
+        Ok(done)
     }
 
     fn load(&mut self, found: Option<&StoredMaterial>, served: &DynamicCertificate) -> Result<(), ManagerError> {
@@ -397,6 +356,41 @@ impl CertificateMaker {
         self.last = Some(material.clone());
         Ok(())
     }
+}
+
+/// Writes the Secret unless it is up to date. `false`: another replica wrote it.
+async fn store(
+    vault: &CertificateSecret,
+    wanted: &Material,
+    found: Option<&StoredMaterial>,
+) -> Result<bool, SecretError> {
+    if found.is_some_and(|f| f.material == *wanted) {
+        return Ok(true);
+    }
+    let stored = vault.write(wanted, found).await?;
+    if stored {
+        tracing::info!(secret = vault.name(), "new certificates stored");
+    }
+    Ok(stored)
+}
+
+/// Writes every `caBundle` that differs. Returns the first error.
+async fn publish(wanted: &Material, bundles: &CaBundles, watched: &[BundleObject]) -> Result<(), ManagerError> {
+    let mut first = Ok(());
+    for object in watched.iter().filter(|w| !w.has(&wanted.bundle)) {
+        let failed = match bundles.write(object, &wanted.bundle).await {
+            Ok(WriteOutcome::Done(_)) => {
+                tracing::info!(kind = object.kind.kind(), name = object.name, "caBundle written");
+                continue;
+            }
+            // Nobody calls through it any more.
+            Ok(WriteOutcome::Gone) => continue,
+            Ok(WriteOutcome::Conflict) => ManagerError::Conflict(format!("{} {}", object.kind, object.name)),
+            Err(error) => ManagerError::Write(format!("{} {}", object.kind, object.name), error),
+        };
+        first = first.and(Err(failed));
+    }
+    first
 }
 
 fn positive(duration: SignedDuration) -> Duration {

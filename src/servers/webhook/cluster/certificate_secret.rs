@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
-use kube::{Api, Client, api::PostParams};
+use kube::{Api, Client};
+use roster_engine::model::installed::{CERTS_MANAGER, NAME};
 
-use crate::runtime::certificates::Material;
+use crate::{
+    kube_api::{WriteError, WriteOutcome, Writer},
+    runtime::certificates::Material,
+};
 
 /// The annotation of a Secret that Roster writes. It never writes to a Secret of cert-manager or of a person.
 const OURS: &str = "roster.dev/self-signed";
@@ -18,7 +22,7 @@ pub(super) enum SecretError {
     )]
     Foreign(String),
     #[error("the Secret {0}: {1}")]
-    Request(String, #[source] Box<kube::Error>),
+    Request(String, #[source] WriteError),
 }
 
 /// The content of the Secret, and its version.
@@ -29,39 +33,38 @@ pub(super) struct StoredMaterial {
 }
 
 pub(super) struct CertificateSecret {
-    api: Api<Secret>,
+    writer: Writer<Secret>,
     name: String,
 }
 
 impl CertificateSecret {
     pub(super) fn new(client: Client, namespace: &str, name: &str) -> Self {
-        Self { api: Api::namespaced(client, namespace), name: name.to_owned() }
+        Self { writer: Writer::new(Api::namespaced(client, namespace), CERTS_MANAGER), name: name.to_owned() }
     }
 
     /// The content of the Secret; `None` if there is no Secret.
     pub(super) async fn read(&self) -> Result<Option<StoredMaterial>, SecretError> {
-        let secret = self.api.get_opt(&self.name).await.map_err(|e| self.failed(e))?;
+        let secret = self.writer.read(&self.name).await.map_err(|e| self.failed(e))?;
         let Some(secret) = secret else { return Ok(None) };
         open(secret).ok_or_else(|| SecretError::Foreign(self.name.clone())).map(Some)
     }
 
-    /// Replaces what was read. `false`: another replica was quicker.
+    /// Replaces what was read. `false`: it is not there any more, as another replica was quicker.
     pub(super) async fn write(&self, material: &Material, found: Option<&StoredMaterial>) -> Result<bool, SecretError> {
         let secret = close(&self.name, material, found.and_then(|f| f.version.clone()));
-        let params = PostParams::default();
-        let done = match found {
-            Some(_) => self.api.replace(&self.name, &params, &secret).await,
-            None => self.api.create(&params, &secret).await,
+        let written = match found {
+            Some(_) => self.writer.replace(&self.name, &secret).await,
+            None => self.writer.create(&secret).await,
         };
-        match done {
-            Ok(_) => Ok(true),
-            Err(kube::Error::Api(status)) if status.is_conflict() || status.is_already_exists() => Ok(false),
-            Err(error) => Err(self.failed(error)),
-        }
+        Ok(matches!(written.map_err(|e| self.failed(e))?, WriteOutcome::Done(_)))
     }
 
-    fn failed(&self, error: kube::Error) -> SecretError {
-        SecretError::Request(self.name.clone(), Box::new(error))
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn failed(&self, error: WriteError) -> SecretError {
+        SecretError::Request(self.name.clone(), error)
     }
 }
 
@@ -90,10 +93,7 @@ fn close(name: &str, material: &Material, version: Option<String>) -> Secret {
         metadata: ObjectMeta {
             name: Some(name.to_owned()),
             resource_version: version,
-            labels: Some(BTreeMap::from([(
-                "app.kubernetes.io/name".to_owned(),
-                roster_engine::model::installed::NAME.to_owned(),
-            )])),
+            labels: Some(BTreeMap::from([("app.kubernetes.io/name".to_owned(), NAME.to_owned())])),
             annotations: Some(BTreeMap::from([(OURS.to_owned(), "true".to_owned())])),
             ..ObjectMeta::default()
         },

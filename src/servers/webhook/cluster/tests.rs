@@ -15,15 +15,15 @@ use axum::{
 use jiff::Timestamp;
 use roster_engine::model::Resource;
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, advance};
 
 use super::{
     bundle_metrics::BundleMetrics,
     ca_bundles::{BundleObject, CallerNames, WebhookClientConfig},
-    certificate_manager::{CertificateManager, ManagerError, ManagerOptions, loses},
+    certificate_manager::{CertificateManager, ManagerOptions, loses},
 };
 use crate::runtime::{
-    certificates::{CertificateLifetimes, Material, SelfSignedOptions, advance},
+    certificates::{CertificateLifetimes, Material, SelfSignedOptions, advance as advance_material},
     clock::Clock,
     tls::{DynamicCertificate, TlsMetrics, certificates},
 };
@@ -45,6 +45,8 @@ struct Cluster {
     forbidden: &'static [&'static str],
     /// What gets no answer.
     silent: &'static [&'static str],
+    /// What someone else writes just before the next write.
+    outrun: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl Cluster {
@@ -66,7 +68,7 @@ impl Cluster {
             (format!("{VALIDATING}/roster"), webhooks("ValidatingWebhookConfiguration")),
             (format!("{CRD}/p"), crd),
         ];
-        Self { objects: Arc::new(Mutex::new(objects.into())), forbidden, silent }
+        Self { objects: Arc::new(Mutex::new(objects.into())), forbidden, silent, outrun: Arc::default() }
     }
 
     fn client(&self) -> kube::Client {
@@ -99,6 +101,9 @@ async fn answer(State(cluster): State<Cluster>, request: Request) -> Response {
     }
     if is(cluster.forbidden) && head.method != Method::GET {
         return status(StatusCode::FORBIDDEN, "Forbidden");
+    }
+    if head.method != Method::GET && cluster.outrun.lock().unwrap().take_if(|o| is(&[o])).is_some() {
+        return status(StatusCode::CONFLICT, "Conflict");
     }
     let mut objects = cluster.objects.lock().unwrap();
     let key = match (&head.method, &body["metadata"]["name"]) {
@@ -181,7 +186,7 @@ async fn an_object_that_cannot_be_written_does_not_hold_back_the_certificate() {
 #[test]
 fn callers_that_accept_the_served_certificate_accept_the_next_one() {
     let fresh = |at: Timestamp| {
-        advance(at, Material::default(), true, &[NAME.to_owned()], &CertificateLifetimes::default())
+        advance_material(at, Material::default(), true, &[NAME.to_owned()], &CertificateLifetimes::default())
             .map(|(made, _)| made)
             .unwrap()
     };
@@ -218,7 +223,50 @@ async fn every_step_has_a_time_limit() {
         let (mut manager, _) = manager(&cluster);
         let began = Instant::now();
         let done = manager.round().await;
-        assert!(matches!(done, Err(ManagerError::Slow)), "{silent:?}: {done:?}");
+        let error = done.map_err(|e| e.to_string()).unwrap_err();
+        assert!(error.contains("no response from the API server within"), "{silent:?}: {error}");
         assert!(began.elapsed() <= Duration::from_secs(21), "{silent:?}: {:?}", began.elapsed());
+    }
+}
+
+/// What was read before another replica wrote is out of date: nothing is written until a later round takes the Lease.
+#[tokio::test(start_paused = true)]
+async fn a_replica_writes_nothing_while_another_one_holds_the_lease() {
+    let cluster = Cluster::new(&[], &[]);
+    let held = json!({ "metadata": { "name": "roster-certificates", "resourceVersion": "1" },
+        "spec": { "holderIdentity": "other", "leaseDurationSeconds": 15 } });
+    cluster.objects.lock().unwrap().insert("leases/roster-certificates".to_owned(), held);
+    let (mut manager, served) = manager(&cluster);
+    for (second, written) in [(0, vec![]), (14, vec![]), (15, vec![MUTATING, VALIDATING, CRD])] {
+        let began = Instant::now();
+        let pause = manager.round().await.unwrap();
+        assert!(pause <= Duration::from_secs(2) && began.elapsed().is_zero(), "{second}: {pause:?}");
+        assert_eq!((served.current().is_some(), cluster.written()), (!written.is_empty(), written), "{second}");
+        advance(Duration::from_secs(if second == 0 { 14 } else { 1 })).await;
+    }
+}
+
+/// The Secret, or one `caBundle`, was written by someone else between the read and the write.
+#[tokio::test]
+async fn what_someone_else_wrote_meanwhile_is_read_again() {
+    for (outrun, error) in [
+        ("secrets", None),
+        (
+            CRD,
+            Some("writing the caBundle of CustomResourceDefinition p: someone else wrote the object at the same time"),
+        ),
+    ] {
+        let cluster = Cluster { outrun: Arc::new(Mutex::new(Some(outrun))), ..Cluster::new(&[], &[]) };
+        let (mut manager, served) = manager(&cluster);
+        let first = manager.round().await.map_err(|e| e.to_string());
+        assert_eq!(first.clone().err().as_deref(), error, "{outrun}");
+        assert!(error.is_some() || first == Ok(Duration::ZERO), "{outrun}: {first:?}");
+        assert_eq!(served.current().is_some(), error.is_some(), "{outrun}");
+        manager.round().await.unwrap();
+        assert_eq!(
+            (served.current().is_some(), cluster.written()),
+            (true, vec![MUTATING, VALIDATING, CRD]),
+            "{outrun}"
+        );
     }
 }

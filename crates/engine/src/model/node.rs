@@ -159,7 +159,7 @@ struct RawCondition {
     status: Text,
 }
 
-/// All nodes of a cluster, indexed by name. Made once, read by every plan. Whoever holds the nodes as well shares them.
+/// All nodes of a cluster, indexed by name. Made once, read by every plan. Other indexes share the nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Nodes {
     all: Vec<Arc<Node>>,

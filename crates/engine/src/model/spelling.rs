@@ -78,7 +78,7 @@ fn likeness(typed: &str, name: &str) -> Option<usize> {
 }
 
 /// Whether a text contains a word, apart from the case: all of it, or a beginning that is long enough to mean something. A word
-/// begins with a capital letter, or after what is no letter and no digit.
+/// begins with a capital letter, or after a character that is not alphanumeric.
 pub fn has_word(text: &str, word: &str) -> bool {
     let begins = |at: usize| {
         let first = text[at..].chars().next();

@@ -76,7 +76,7 @@ impl Row for Infallible {
     }
 }
 
-/// A change of an object: the row that was there, and the one that is there now. At least one of them is.
+/// A change of an object: its row before, and its row now. At least one of them exists.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Change<'t, R> {
     /// The row that is gone.

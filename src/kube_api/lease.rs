@@ -130,9 +130,8 @@ impl LeaseHolder {
         let began = Instant::now();
         let mut back_off = BackOff::new(2 * RETRY, 2 * RETRY).with_jitter();
         loop {
-            let now = Instant::now();
             let taken = match self.attempt().await {
-                Ok(Attempt::Held) => return Ok(Some(now)),
+                Ok(Attempt::Held(since)) => return Ok(Some(since)),
                 Ok(Attempt::HeldByAnother | Attempt::Late) => Ok(None),
                 Err(error) => Err(error),
             };
@@ -158,9 +157,8 @@ impl LeaseHolder {
     async fn renew(&mut self) -> Option<Instant> {
         loop {
             sleep(RETRY).await;
-            let now = Instant::now();
             match self.attempt().await {
-                Ok(Attempt::Held) => return Some(now),
+                Ok(Attempt::Held(since)) => return Some(since),
                 Ok(Attempt::HeldByAnother) => return None,
                 Ok(Attempt::Late) => {}
                 Err(error) => tracing::warn!(lease = self.name, %error, "the Lease cannot be renewed"),
@@ -170,10 +168,11 @@ impl LeaseHolder {
 
     /// Takes or renews the Lease, unless another replica holds it.
     async fn attempt(&mut self) -> Result<Attempt, WriteError> {
+        let now = Instant::now();
         if let Some(lease) = self.written.take()
             && self.write(lease).await?
         {
-            return Ok(Attempt::Held);
+            return Ok(Attempt::Held(now));
         }
         let lease = self.writer.read(&self.name).await?.unwrap_or_default();
         let spec = lease.spec.clone().unwrap_or_default();
@@ -185,7 +184,8 @@ impl LeaseHolder {
         if !is_free {
             return Ok(Attempt::HeldByAnother);
         }
-        Ok(if self.write(lease).await? { Attempt::Held } else { Attempt::Late })
+        let now = Instant::now();
+        Ok(if self.write(lease).await? { Attempt::Held(now) } else { Attempt::Late })
     }
 
     /// Writes this replica into the version of the Lease that was read. Of several replicas that do, one is quicker.
@@ -238,7 +238,8 @@ impl LeaseHolder {
 
 /// The result of an attempt to take or renew a Lease.
 enum Attempt {
-    Held,
+    /// It was written by a request that began then.
+    Held(Instant),
     HeldByAnother,
     /// Someone else has written the Lease since it was read.
     Late,

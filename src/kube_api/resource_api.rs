@@ -3,7 +3,7 @@
 use kube::{Api, Client, api::ApiResource, core::DynamicObject};
 use roster_engine::model::Resource;
 
-/// The requests of a resource in the whole cluster, of objects as JSON.
+/// The requests of a resource, of objects as JSON: lists in the whole cluster, and objects that are in no namespace.
 pub(crate) fn api(client: Client, resource: Resource) -> Api<DynamicObject> {
     let resource = ApiResource {
         group: resource.group().to_owned(),

@@ -2,7 +2,10 @@
 //! list is read in pages.
 //!
 //! Of a list in pages, an API server holds each page as a whole, encoded and decoded. A streamed list (`sendInitialEvents`, by
-//! default from 1.34) costs it one object at a time. kube's watcher reads either, but does not change from one to the other.
+//! default in 1.32 and from 1.34) costs it one object at a time. kube's watcher reads either, but does not change from one to the other.
+//!
+//! From 1.27 to 1.31, where the feature is alpha and off by default, an API server may report a deletion before the end of a streamed
+//! list, which kube's watcher ignores: there, the object stays until the next list.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! The one way in which the program writes an object to an API server.
+//! The one way in which the program writes an object to an API server. It deletes none.
 //!
 //! Other replicas, controllers and people write the same objects at the same time. A write that comes too late is therefore
 //! an outcome, and not an error.

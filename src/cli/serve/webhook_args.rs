@@ -1,6 +1,10 @@
 //! The flags of the webhook.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{
+    hash::{BuildHasher, RandomState},
+    net::SocketAddr,
+    path::PathBuf,
+};
 
 use clap::{Args, ValueEnum};
 use jiff::SignedDuration;
@@ -157,8 +161,11 @@ impl WebhookArgs {
         let (ca, leaf) = (self.ca_lifetime, self.certificate_lifetime);
         // A rotation takes twice this time, and must end before the old CA expires.
         let settle = CertificateLifetimes::default().settle.min(leaf / 12).min(ca / 12);
-        // Pods have names; replicas on one machine have different process ids.
-        let identity = self.identity.clone().unwrap_or_else(|| format!("process-{}", std::process::id()));
+        // Pods have names. Process ids are those of one machine, and mostly 1 in a container.
+        let identity = self.identity.clone().unwrap_or_else(|| {
+            let process = std::process::id();
+            format!("process-{process}-{:016x}", RandomState::new().hash_one(process))
+        });
         let lifetimes = CertificateLifetimes { ca, leaf, settle };
         webhook::self_signed(&self.namespace, &identity, &self.certificate_name, lifetimes)
     }

@@ -19,7 +19,7 @@ use super::{
 };
 
 /// The form in which an index for rules holds objects: who fills the index decides how much of an object it holds. It looks up
-/// pods by address, nodes by zone and address, and slices by Service and address.
+/// pods by address, nodes by zone and address, and slices by endpoint: Service and address together.
 pub trait Storage:
     LiveRows<
         Pod: PodFields,

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use roster_engine::model::{HashSeed, Labels, Text};
+use roster_engine::model::{EndpointSlice, HashSeed, Labels, Service, Text};
 
 use super::table::{Lookup, Row};
 
@@ -99,11 +99,18 @@ impl<R: ServiceSlice + Clone> Lookup<R> for SlicesByService<R> {
 
 /// A Service that may select pods.
 pub trait SelectingService: Row {
+    /// Namespace and name.
+    fn key(&self) -> (&Text, &Text);
+
     /// The selector; `None`: it selects none.
     fn selector(&self) -> Option<&Labels>;
 }
 
 impl<T: SelectingService> SelectingService for Arc<T> {
+    fn key(&self) -> (&Text, &Text) {
+        (**self).key()
+    }
+
     fn selector(&self) -> Option<&Labels> {
         (**self).selector()
     }
@@ -148,9 +155,9 @@ impl<R: SelectingService> ServicesBySelector<R> {
 
 impl<R: SelectingService + Clone> Lookup<R> for ServicesBySelector<R> {
     fn add(&mut self, service: &R) {
-        let Some(selector) = service.selector() else { return };
+        let (Some(selector), (namespace, name)) = (service.selector(), service.key()) else { return };
         let empty = || SelectorsOfNamespace { by_label: HashMap::default(), of_all: BTreeMap::new() };
-        let SelectorsOfNamespace { by_label, of_all } = self.0.entry(service.namespace().into()).or_insert_with(empty);
+        let SelectorsOfNamespace { by_label, of_all } = self.0.entry(namespace.clone()).or_insert_with(empty);
         let owned = |(key, value): (&Text, &Text)| (key.clone(), value.clone());
         // A label that every Service of a chart has would make every pod ask all of them.
         let rarest = selector.iter().map(owned).min_by_key(|label| by_label.get(label).map_or(0, BTreeMap::len));
@@ -158,7 +165,7 @@ impl<R: SelectingService + Clone> Lookup<R> for ServicesBySelector<R> {
             Some(label) => by_label.entry(label).or_default(),
             None => of_all,
         };
-        services.insert(service.name().into(), service.clone());
+        services.insert(name.clone(), service.clone());
     }
 
     fn remove(&mut self, service: &R) {
@@ -181,28 +188,31 @@ impl<R: SelectingService + Clone> Lookup<R> for ServicesBySelector<R> {
     }
 }
 
+impl SelectingService for Service {
+    fn key(&self) -> (&Text, &Text) {
+        (&self.meta.namespace, &self.meta.name)
+    }
+
+    fn selector(&self) -> Option<&Labels> {
+        self.selector.as_ref()
+    }
+}
+
+impl ServiceSlice for EndpointSlice {
+    fn service(&self) -> Option<(&Text, &Text)> {
+        Some((&self.meta.namespace, self.service_name()?))
+    }
+
+    fn endpoint_count(&self) -> usize {
+        self.endpoints.len()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use roster_engine::model::{EndpointSlice, Service};
     use serde_json::json;
 
     use super::{super::table::Table, *};
-
-    impl SelectingService for Service {
-        fn selector(&self) -> Option<&Labels> {
-            self.selector.as_ref()
-        }
-    }
-
-    impl ServiceSlice for EndpointSlice {
-        fn service(&self) -> Option<(&Text, &Text)> {
-            Some((&self.meta.namespace, self.service_name()?))
-        }
-
-        fn endpoint_count(&self) -> usize {
-            self.endpoints.len()
-        }
-    }
 
     type Services = Table<Arc<Service>, ServicesBySelector<Arc<Service>>>;
 

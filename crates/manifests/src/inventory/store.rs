@@ -1,4 +1,5 @@
-//! A server's copy of a cluster: an index that watches keep up to date, behind a lock.
+//! The webhook's copy of a cluster: small rows behind a lock, which watches keep up to date. Nobody is told of changes: a server that
+//! acts on them has a [`Live`] of its own.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard, atomic::AtomicUsize};
 

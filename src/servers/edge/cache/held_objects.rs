@@ -1,6 +1,9 @@
 //! What is held of the objects of the API server: a table for each resource.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{
+    convert::Infallible,
+    sync::{Arc, OnceLock},
+};
 
 use roster_admission::Unknown;
 use roster_engine::model::{Labels, Node, NodePool, Nodes, ObjectMeta, Resource, Service, Text, names};
@@ -28,7 +31,8 @@ pub(crate) enum HeldPart {
 #[derive(Debug)]
 pub(crate) struct HeldService {
     pub(crate) text: Arc<RawObject>,
-    service: Service,
+    /// Read once the Service is held: a list has all Services again, most of them as they are.
+    service: OnceLock<Service>,
 }
 
 /// A node: its labels, and all of it where it is the own node.
@@ -128,13 +132,17 @@ impl HeldObjects {
 
     /// What a scheme reads of a Service.
     pub(super) fn service(&self, name: &ObjectName) -> Option<&Service> {
-        self.live.services.last_known().get(&name.namespace, &name.name).map(|held| &held.service)
+        self.live.services.last_known().get(&name.namespace, &name.name).map(|held| held.service())
+    }
+
+    /// The names of all Services.
+    pub(super) fn services(&self) -> impl Iterator<Item = &ObjectName> {
+        self.live.services.last_known().rows().iter().map(|held| &held.text.name)
     }
 
     /// The names of the Services that select a pod with these labels.
-    pub(super) fn selecting(&self, namespace: &Text, labels: &Labels) -> Vec<ObjectName> {
-        let selecting = self.live.services.last_known().lookup().selecting(namespace, labels);
-        selecting.map(|held| held.text.name.clone()).collect()
+    pub(super) fn selecting<'a>(&'a self, namespace: &str, labels: &'a Labels) -> impl Iterator<Item = &'a ObjectName> {
+        self.live.services.last_known().lookup().selecting(namespace, labels).map(|held| &held.text.name)
     }
 
     /// The Endpoints or the slices of a Service.
@@ -184,7 +192,7 @@ trait HeldTable {
 
 impl<R, L> HeldTable for LiveTable<R, L>
 where
-    R: Row + Clone + Into<HeldPart> + TryFrom<HeldPart>,
+    R: Row + Named + Clone + Into<HeldPart> + TryFrom<HeldPart>,
     L: Lookup<R>,
 {
     fn take(&mut self, event: UpstreamEvent) -> Vec<ObjectChange> {
@@ -211,18 +219,43 @@ where
     }
 
     fn names(&self) -> Vec<ObjectName> {
-        self.last_known().rows().iter().map(name_of).collect()
+        self.last_known().rows().iter().map(Named::object_name).collect()
     }
 }
 
-fn name_of(row: &impl Row) -> ObjectName {
-    ObjectName::new(row.namespace(), row.name())
+/// A row whose name is shared, not copied.
+trait Named {
+    fn object_name(&self) -> ObjectName;
+}
+
+impl Named for Arc<RawObject> {
+    fn object_name(&self) -> ObjectName {
+        self.name.clone()
+    }
+}
+
+impl Named for Arc<HeldService> {
+    fn object_name(&self) -> ObjectName {
+        self.text.name.clone()
+    }
+}
+
+impl Named for HeldNode {
+    fn object_name(&self) -> ObjectName {
+        ObjectName::new("", self.node.name.clone())
+    }
+}
+
+impl Named for HeldPool {
+    fn object_name(&self) -> ObjectName {
+        ObjectName::new("", self.0.name.clone())
+    }
 }
 
 impl ObjectChange {
-    fn of<R: Row + Clone + Into<HeldPart>>(resource: Resource, change: Change<'_, R>) -> Self {
+    fn of<R: Named + Clone + Into<HeldPart>>(resource: Resource, change: Change<'_, R>) -> Self {
         let Change { before, after } = change;
-        let name = before.as_ref().or(after).map(name_of).unwrap_or_default();
+        let name = before.as_ref().or(after).map(Named::object_name).unwrap_or_default();
         Self { resource, name, before: before.map(Into::into), after: after.cloned().map(Into::into) }
     }
 }
@@ -257,17 +290,20 @@ pub(super) fn service_of_slice(slice: &RawObject) -> Option<ObjectName> {
 }
 
 impl HeldService {
-    /// Reads what a scheme needs. A Service that cannot be read has its annotations only.
-    pub(crate) fn read(text: RawObject) -> Self {
-        let Service { kind, selector, .. } = serde_json::from_str(&text.text).unwrap_or_default();
-        let ObjectName { namespace, name } = text.name.clone();
-        let meta = ObjectMeta { name, namespace, annotations: text.annotations.clone(), ..ObjectMeta::default() };
-        Self { text: Arc::new(text), service: Service { meta, kind, selector, ..Service::default() } }
+    /// The Service with this text.
+    pub(crate) fn new(text: RawObject) -> Self {
+        Self { text: Arc::new(text), service: OnceLock::new() }
     }
 
-    /// What a scheme reads of it.
+    /// What a scheme reads of it. A Service that cannot be read has its annotations only.
     pub(super) fn service(&self) -> &Service {
-        &self.service
+        self.service.get_or_init(|| {
+            let Service { kind, selector, .. } = serde_json::from_str(&self.text.text).unwrap_or_default();
+            let ObjectName { namespace, name } = self.text.name.clone();
+            let annotations = self.text.annotations.clone();
+            let meta = ObjectMeta { name, namespace, annotations, ..ObjectMeta::default() };
+            Service { meta, kind, selector, ..Service::default() }
+        })
     }
 }
 
@@ -359,8 +395,12 @@ impl Row for HeldPool {
 }
 
 impl SelectingService for HeldService {
+    fn key(&self) -> (&Text, &Text) {
+        (&self.text.name.namespace, &self.text.name.name)
+    }
+
     fn selector(&self) -> Option<&Labels> {
-        self.service.selector.as_ref()
+        self.service().selector.as_ref()
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use roster_engine::{
-    model::{Pod, Resource, Service, Text},
+    model::{Labels, Pod, Resource, Service, Text},
     view::KeyOrder,
 };
 
@@ -225,8 +225,8 @@ impl NodeState {
         };
         let (before, after) = (unhealthy(&before), unhealthy(&self.own.health));
         let changed: BTreeSet<Text> = before.symmetric_difference(&after).cloned().collect();
-        let services = self.objects.names(Resource::Service).into_iter();
-        let services = services.filter(|service| self.has_endpoint_in(service, &changed)).collect();
+        let services = self.objects.services().filter(|service| self.has_endpoint_in(service, &changed)).cloned();
+        let services = services.collect();
         self.decide(Affected { services, ..Affected::default() })
     }
 
@@ -241,10 +241,15 @@ impl NodeState {
             return Vec::new();
         }
         let pods = before.iter().chain(&self.overlay.pods);
-        let selecting = pods.flat_map(|pod| self.objects.selecting(pod.namespace(), &pod.labels));
-        let all = self.objects.names(Resource::Service).into_iter();
-        let local = all.filter(|service| self.has_endpoint_on(service, &self.own.name));
-        let services = selecting.chain(local).chain(self.overlay.differing().cloned()).collect();
+        // Replicas have the same labels.
+        let labels: BTreeSet<(&Text, &Labels)> = pods.map(|pod| (pod.namespace(), &*pod.labels)).collect();
+        let local = self.objects.services().filter(|service| self.has_endpoint_on(service, &self.own.name));
+        let mut services: BTreeSet<&ObjectName> = local.chain(self.overlay.differing()).collect();
+        for (namespace, labels) in labels {
+            // Into the set one by one: labels times Services may be many, and mostly they are the same Services.
+            services.extend(self.objects.selecting(namespace, labels));
+        }
+        let services = services.into_iter().cloned().collect();
         self.decide(Affected { services, ..Affected::default() })
     }
 

@@ -13,7 +13,10 @@ use super::{
     versions::Versions,
     watch_cache::WatchCache,
 };
-use crate::servers::edge::upstream::upstream_event::{UpstreamEvent, UpstreamObject};
+use crate::servers::edge::{
+    permissions::CACHED,
+    upstream::upstream_event::{UpstreamEvent, UpstreamObject},
+};
 
 pub(crate) const OWN: &str = "hostname";
 const START: u64 = 1000;
@@ -491,5 +494,19 @@ fn a_list_shares_the_texts_that_are_held_already() {
         let listed = endpoints("no-region", &[(address, OWN), ("127.0.2.2", "node-1"), ("127.0.2.3", "node-2")]);
         let shared = tested.state.share(read(&listed));
         assert_eq!(shared.held.text().map(Arc::strong_count) > Some(1), is_shared, "{address}");
+    }
+}
+
+/// A kind without a table would be listed, and its lists would be empty.
+#[test]
+fn clients_see_an_object_of_every_kind_that_is_cached() {
+    let objects = CACHED.map(|resource| {
+        let meta = json!({ "name": OWN, "labels": { "kubernetes.io/service-name": OWN } });
+        json!({ "kind": resource.kind(), "metadata": meta, "addressType": "IPv4" })
+    });
+    let tested = TestedNode::new(EdgeScheme::KubeProxy, &objects);
+    for resource in CACHED {
+        let of_resource = tested.caches.get(&resource).map(WatchCache::len);
+        assert_eq!(of_resource, Some(1), "{resource}");
     }
 }

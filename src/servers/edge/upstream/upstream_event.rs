@@ -90,7 +90,7 @@ impl UpstreamObject {
         let raw = RawObject::read(resource, text)?;
         let name = raw.name.clone();
         let held = match resource {
-            Resource::Service => HeldPart::Service(Arc::new(HeldService::read(raw))),
+            Resource::Service => HeldPart::Service(Arc::new(HeldService::new(raw))),
             Resource::Node => {
                 let labelled = Node { name: name.name.clone(), labels: raw.labels.clone(), ..Node::default() };
                 let is_own = name.name == node;

@@ -2,6 +2,7 @@
 //! other field.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Client, core::DynamicObject};
 use roster_engine::model::{Resource, installed::CERTS_MANAGER};
 use serde_json::{Value, json};
@@ -24,8 +25,17 @@ pub(super) struct BundleObject {
     pub(super) kind: Resource,
     /// Its name.
     pub(super) name: String,
+    /// Its uid and version. A request that arrives late changes no other version.
+    pub(super) version: ObjectVersion,
     /// The client configurations in it.
     pub(super) callers: Vec<WebhookClientConfig>,
+}
+
+/// The version of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ObjectVersion {
+    uid: Option<String>,
+    resource_version: Option<String>,
 }
 
 /// A client configuration.
@@ -69,7 +79,9 @@ impl CaBundles {
                 &self.configured.configuration
             };
             if let Some(object) = self.writer(kind).read(name).await? {
-                all.push(BundleObject { kind, name: name.clone(), callers: callers(kind, &object.data) });
+                let DynamicObject { metadata: ObjectMeta { uid, resource_version, .. }, data, .. } = object;
+                let version = ObjectVersion { uid, resource_version };
+                all.push(BundleObject { kind, name: name.clone(), version, callers: callers(kind, &data) });
             }
         }
         Ok(all)
@@ -131,7 +143,11 @@ fn apply(watched: &BundleObject, bundle: &str) -> Value {
     let mut object = json!({
         "apiVersion": watched.kind.api_version(),
         "kind": watched.kind.kind(),
-        "metadata": { "name": watched.name },
+        "metadata": {
+            "name": watched.name,
+            "uid": watched.version.uid,
+            "resourceVersion": watched.version.resource_version,
+        },
     });
     if watched.kind == Resource::CustomResourceDefinition {
         object["spec"] = json!({ "conversion": { "webhook": { "clientConfig": config } } });
@@ -163,15 +179,16 @@ mod tests {
             callers,
             [caller("a.roster.dev", "roster-webhook.roster-system.svc", ""), caller("b.roster.dev", "::1", "CA")],
         );
-        let watched =
-            BundleObject { kind: Resource::ValidatingWebhookConfiguration, name: "roster".to_owned(), callers };
+        let version = ObjectVersion { uid: Some("u".to_owned()), resource_version: Some("7".to_owned()) };
+        let kind = Resource::ValidatingWebhookConfiguration;
+        let watched = BundleObject { kind, name: "roster".to_owned(), version, callers };
         assert!(!watched.has("CA"));
         assert_eq!(
             apply(&watched, "CA"),
             json!({
                 "apiVersion": "admissionregistration.k8s.io/v1",
                 "kind": "ValidatingWebhookConfiguration",
-                "metadata": { "name": "roster" },
+                "metadata": { "name": "roster", "uid": "u", "resourceVersion": "7" },
                 "webhooks": [
                     { "name": "a.roster.dev", "clientConfig": { "caBundle": "Q0E=" } },
                     { "name": "b.roster.dev", "clientConfig": { "caBundle": "Q0E=" } },
@@ -188,8 +205,8 @@ mod tests {
         };
         let callers = callers(Resource::CustomResourceDefinition, &found("Webhook"));
         assert_eq!(callers.iter().map(|c| c.server.as_str()).collect::<Vec<_>>(), ["s.n.svc"]);
-        let watched =
-            BundleObject { kind: Resource::CustomResourceDefinition, name: "p.roster.dev".to_owned(), callers };
+        let (kind, version) = (Resource::CustomResourceDefinition, ObjectVersion::default());
+        let watched = BundleObject { kind, name: "p.roster.dev".to_owned(), version, callers };
         assert!(watched.has("CA"));
         assert_eq!(
             apply(&watched, "X")["spec"],

@@ -383,9 +383,10 @@ async fn publish(wanted: &Material, bundles: &CaBundles, watched: &[BundleObject
                 tracing::info!(kind = object.kind.kind(), name = object.name, "caBundle written");
                 continue;
             }
-            // Nobody calls through it any more.
-            Ok(WriteOutcome::Gone) => continue,
-            Ok(WriteOutcome::Conflict) => ManagerError::Conflict(format!("{} {}", object.kind, object.name)),
+            // An object that someone has deleted is a conflict: the version that was read does not exist.
+            Ok(WriteOutcome::Conflict | WriteOutcome::Gone) => {
+                ManagerError::Conflict(format!("{} {}", object.kind, object.name))
+            }
             Err(error) => ManagerError::Write(format!("{} {}", object.kind, object.name), error),
         };
         first = first.and(Err(failed));

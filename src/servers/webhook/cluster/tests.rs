@@ -19,7 +19,7 @@ use tokio::time::{Instant, advance};
 
 use super::{
     bundle_metrics::BundleMetrics,
-    ca_bundles::{BundleObject, CallerNames, WebhookClientConfig},
+    ca_bundles::{BundleObject, CallerNames, ObjectVersion, WebhookClientConfig},
     certificate_manager::{CertificateManager, ManagerOptions, loses},
 };
 use crate::runtime::{
@@ -209,8 +209,8 @@ fn callers_that_accept_the_served_certificate_accept_the_next_one() {
             bundle: bundle.as_bytes().to_vec(),
         };
         let callers = bundles.iter().map(caller).collect();
-        let watched =
-            [BundleObject { kind: Resource::ValidatingWebhookConfiguration, name: "roster".to_owned(), callers }];
+        let (kind, version) = (Resource::ValidatingWebhookConfiguration, ObjectVersion::default());
+        let watched = [BundleObject { kind, name: "roster".to_owned(), version, callers }];
         assert_eq!(loses(begin(), &watched, &now_served, next), want, "{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! The webhook's copy of a cluster: small rows behind a lock, which watches keep up to date. Nobody is told of changes: a server that
+//! The webhook's copy of a cluster: small rows behind a lock, which watches keep up to date. It reports no changes: a server that
 //! acts on them has a [`Live`] of its own.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard, atomic::AtomicUsize};

@@ -113,7 +113,7 @@ impl<R: Row, L: Lookup<R>> LiveTable<R, L> {
         self.table.end_list(new, changed);
     }
 
-    /// Sets all rows, of which each has another name.
+    /// Sets all rows. Of equal names the last one counts.
     pub fn replace_all(&mut self, rows: Vec<R>, changed: impl FnMut(Change<'_, R>)) {
         self.complete();
         self.table.replace_all(rows, changed);

@@ -16,6 +16,12 @@ pub trait ServiceSlice: Row {
 
     /// The number of its endpoints.
     fn endpoint_count(&self) -> usize;
+
+    /// Namespace and name of the Service. A label may be empty: then there is none.
+    fn service_key(&self) -> Option<(Text, Text)> {
+        let (namespace, service) = self.service().filter(|(_, service)| !service.is_empty())?;
+        Some((namespace.clone(), service.clone()))
+    }
 }
 
 impl<T: ServiceSlice> ServiceSlice for Arc<T> {
@@ -68,15 +74,9 @@ impl<R> SlicesByService<R> {
     }
 }
 
-/// Namespace and name of the Service. A label may be empty.
-fn key_of_service(slice: &impl ServiceSlice) -> Option<(Text, Text)> {
-    let (namespace, service) = slice.service().filter(|(_, service)| !service.is_empty())?;
-    Some((namespace.clone(), service.clone()))
-}
-
 impl<R: ServiceSlice + Clone> Lookup<R> for SlicesByService<R> {
     fn add(&mut self, slice: &R) {
-        let Some(key) = key_of_service(slice) else { return };
+        let Some(key) = slice.service_key() else { return };
         let empty = || SlicesOfService { slices: Vec::new(), endpoints: 0 };
         let of_service = self.0.entry(key).or_insert_with(empty);
         of_service.endpoints += slice.endpoint_count();
@@ -85,7 +85,7 @@ impl<R: ServiceSlice + Clone> Lookup<R> for SlicesByService<R> {
     }
 
     fn remove(&mut self, slice: &R) {
-        let Some(key) = key_of_service(slice) else { return };
+        let Some(key) = slice.service_key() else { return };
         let Some(of_service) = self.0.get_mut(&key) else { return };
         if let Ok(at) = of_service.slices.binary_search_by(|other| other.name().cmp(slice.name())) {
             of_service.slices.remove(at);

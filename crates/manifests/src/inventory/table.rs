@@ -228,7 +228,7 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
         }
     }
 
-    /// Sets all rows, of which each has another name.
+    /// Sets all rows. Of equal names the last one counts.
     pub fn replace_all(&mut self, rows: Vec<R>, mut changed: impl FnMut(Change<'_, R>)) {
         self.begin_list();
         let mut new = Vec::new();

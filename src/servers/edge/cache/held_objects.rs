@@ -48,7 +48,7 @@ pub(crate) struct HeldPool(pub(crate) Arc<NodePool>);
 
 /// A change of what is held of an object.
 #[derive(Debug)]
-pub(super) struct ObjectChange {
+pub(super) struct PartChange {
     pub(super) resource: Resource,
     pub(super) name: ObjectName,
     pub(super) before: Option<HeldPart>,
@@ -88,7 +88,7 @@ impl HeldObjects {
     }
 
     /// Takes an event, and returns what it changes.
-    pub(super) fn take(&mut self, event: UpstreamEvent) -> Vec<ObjectChange> {
+    pub(super) fn take(&mut self, event: UpstreamEvent) -> Vec<PartChange> {
         let resource = event.resource();
         let table: &mut dyn HeldTable = match resource {
             Resource::Service => &mut self.live.services,
@@ -183,7 +183,7 @@ impl HeldObjects {
 /// The table of a resource, whatever it holds.
 trait HeldTable {
     /// Takes an event, and returns what it changes.
-    fn take(&mut self, event: UpstreamEvent) -> Vec<ObjectChange>;
+    fn take(&mut self, event: UpstreamEvent) -> Vec<PartChange>;
 
     fn get(&self, name: &ObjectName) -> Option<HeldPart>;
 
@@ -195,11 +195,11 @@ where
     R: Row + Named + Clone + Into<HeldPart> + TryFrom<HeldPart>,
     L: Lookup<R>,
 {
-    fn take(&mut self, event: UpstreamEvent) -> Vec<ObjectChange> {
+    fn take(&mut self, event: UpstreamEvent) -> Vec<PartChange> {
         let resource = event.resource();
         let row = |object: UpstreamObject| R::try_from(object.held).ok();
         let mut changes = Vec::new();
-        let mut changed = |change: Change<'_, R>| changes.push(ObjectChange::of(resource, change));
+        let mut changed = |change: Change<'_, R>| changes.push(PartChange::of(resource, change));
         match event {
             UpstreamEvent::Apply(object) => {
                 row(object).and_then(|row| self.insert(row)).into_iter().for_each(changed);
@@ -252,7 +252,7 @@ impl Named for HeldPool {
     }
 }
 
-impl ObjectChange {
+impl PartChange {
     fn of<R: Named + Clone + Into<HeldPart>>(resource: Resource, change: Change<'_, R>) -> Self {
         let Change { before, after } = change;
         let name = before.as_ref().or(after).map(Named::object_name).unwrap_or_default();
@@ -285,8 +285,7 @@ impl HeldPart {
 
 /// The Service of a slice, by its label.
 pub(super) fn service_of_slice(slice: &RawObject) -> Option<ObjectName> {
-    let service = slice.labels.get(names::SERVICE_NAME).filter(|name| !name.is_empty())?;
-    Some(ObjectName::new(slice.name.namespace.clone(), service.clone()))
+    slice.service_key().map(|(namespace, service)| ObjectName::new(namespace, service))
 }
 
 impl HeldService {

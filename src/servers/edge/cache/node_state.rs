@@ -12,7 +12,7 @@ use roster_engine::{
 
 use super::{
     endpoint_selection::EndpointSelection,
-    held_objects::{HeldNode, HeldObjects, HeldPart, ObjectChange, service_of_slice},
+    held_objects::{HeldNode, HeldObjects, HeldPart, PartChange, service_of_slice},
     label_readers::LabelReaders,
     overlay::{Overlay, OverlayPhase},
     raw_object::{ObjectName, RawObject},
@@ -85,7 +85,7 @@ impl Affected {
     }
 
     /// A slice changes, and with it the endpoints of the Services that it belonged to and belongs to.
-    fn touch_slice(&mut self, ObjectChange { name, before, after, .. }: &ObjectChange) {
+    fn touch_slice(&mut self, PartChange { name, before, after, .. }: &PartChange) {
         if let Some(service) = before.as_ref().and_then(HeldPart::service_of_slice) {
             self.slices.entry(service).or_default();
         }
@@ -289,8 +289,8 @@ impl NodeState {
     }
 
     /// Notes what a change of what is held affects.
-    fn changed(&mut self, change: ObjectChange, affected: &mut Affected) {
-        let ObjectChange { resource, name, before, after } = &change;
+    fn changed(&mut self, change: PartChange, affected: &mut Affected) {
+        let PartChange { resource, name, before, after } = &change;
         match resource {
             Resource::NodePool => self.pool_changed(&name.name, affected),
             Resource::Node => self.node_changed(&change, affected),
@@ -309,18 +309,18 @@ impl NodeState {
             affected.touch(*resource, name);
         }
         let is_held = after.is_some();
-        let ObjectChange { resource, name, .. } = change;
+        let PartChange { resource, name, .. } = change;
         affected.held.push(if is_held { HeldChange::Put(resource, name) } else { HeldChange::Delete(resource, name) });
     }
 
     /// The labels of a node change, or it comes or goes.
-    fn node_changed(&self, ObjectChange { name, before, after, .. }: &ObjectChange, affected: &mut Affected) {
+    fn node_changed(&self, PartChange { name, before, after, .. }: &PartChange, affected: &mut Affected) {
         if !self.awaited.is_empty() {
             // With the last list, everything is decided about.
             return;
         }
-        let labels = |part: &'_ Option<HeldPart>| part.as_ref().and_then(HeldPart::node_labels).cloned();
-        let (node, before, after) = (&name.name, labels(before), labels(after));
+        let [before, after] = [before, after].map(|part| part.as_ref().and_then(HeldPart::node_labels));
+        let node = &name.name;
         let is_own = *node == self.own.name;
         if is_own && (before.is_none() || after.is_none()) {
             affected.services.extend(self.readers.all().into_iter().cloned());
@@ -329,8 +329,8 @@ impl NodeState {
         if !is_own && !self.scheme.reads_other_nodes() {
             return;
         }
-        let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-        let labels = self.readers.difference(&before, &after);
+        let none = Labels::default();
+        let labels = self.readers.difference(before.unwrap_or(&none), after.unwrap_or(&none));
         if is_own {
             affected.services.extend(self.readers.of_any(labels).into_iter().cloned());
         } else if !labels.is_empty() {

@@ -10,7 +10,7 @@ use roster_engine::{
 use roster_manifests::{
     decode::{
         self, InputFormat, Source,
-        request::{self, FieldErrors, RequestError},
+        request::{self, FieldErrors, RequestBody, RequestError},
     },
     inventory::{Inventory, whole},
 };
@@ -34,10 +34,11 @@ pub fn read_and_plan(bytes: &[u8], format: InputFormat) {
 /// lines and columns, or the invalid fields of the request.
 pub fn read_request(text: &str) -> Result<(Plan, Vec<Finding>), Option<FieldErrors>> {
     let source = Source::body();
-    let requested = request::read(text, &source).map_err(|error| match error {
-        RequestError::Fields(errors) => Some(errors),
-        _ => None,
-    })?;
+    let requested = match request::read(text, &source) {
+        Ok(RequestBody::Request(requested)) => requested,
+        Err(RequestError::Fields(errors)) => return Err(Some(errors)),
+        Ok(RequestBody::Objects) | Err(_) => return Err(None),
+    };
     let plan = requested.request.plan();
     let mut findings = requested.problems.as_slice().to_vec();
     for finding in &mut findings {

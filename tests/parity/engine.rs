@@ -7,7 +7,10 @@ use roster_engine::{
     plan::PlanRequest,
     state::{Plan, State},
 };
-use roster_manifests::decode::{Source, request};
+use roster_manifests::decode::{
+    Source,
+    request::{self, DecodedRequest, RequestBody},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -54,7 +57,10 @@ impl Engine {
         // The reference read the objects as they are written.
         body.options = json!({ "maxEndpointsPerSlice": limit, "defaults": "never" });
         let text = serde_json::to_string(&body).map_err(|e| format!("not a body: {e}"))?;
-        let request = request::read(&text, &Source::body()).map_err(|e| format!("not a plan request: {e}"))?.request;
+        let body = request::read(&text, &Source::body()).map_err(|e| format!("not a plan request: {e}"))?;
+        let RequestBody::Request(DecodedRequest { request, .. }) = body else {
+            return Err("not a plan request but objects".to_owned());
+        };
         let stored = &case["endpoints"]["metadata"]["name"];
         let name = if stored.is_null() { &case["service"]["metadata"]["name"] } else { stored };
         Ok(Self { request, name: name.clone(), last: None })

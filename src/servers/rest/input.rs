@@ -13,7 +13,7 @@ use roster_engine::{
 use roster_manifests::{
     decode::{
         self, DecodeError, DecodeReason, Source,
-        request::{self, DecodedRequest, RequestError},
+        request::{self, DecodedRequest, RequestBody, RequestError},
     },
     inventory::{Findings, Index, Inventory},
 };
@@ -53,8 +53,8 @@ pub(super) fn answer<T>(
     let source = Source { defaults: params.defaults(), ..source };
     if posted.format != Format::Ndjson {
         match request::read(&json(posted, text)?, &source) {
-            Ok(requested) => return of_request(&requested, params, posted.interrupt, answer),
-            Err(RequestError::Objects) => {}
+            Ok(RequestBody::Request(requested)) => return of_request(&requested, params, posted.interrupt, answer),
+            Ok(RequestBody::Objects) => {}
             Err(error) => return Err(request_error(posted, error)),
         }
     }
@@ -261,7 +261,9 @@ pub(super) fn request_error(posted: &PostedBody<'_>, error: RequestError) -> Api
             let errors = fields.first.into_iter().map(|e| InputError::at(e.pointer, e.message)).collect();
             ApiError { errors, ..ApiError::new(ProblemKind::InvalidObject, detail) }
         }
-        error => ApiError::new(ProblemKind::MalformedBody, format!("the body is {error}")),
+        error @ RequestError::NotAnObject(..) => {
+            ApiError::new(ProblemKind::MalformedBody, format!("the body is {error}"))
+        }
     }
 }
 

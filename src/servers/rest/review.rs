@@ -15,7 +15,7 @@ use roster_engine::{
 use roster_manifests::{
     decode::{
         self, Document, Source,
-        request::{RequestError, ReviewRequest, read_review},
+        request::{RequestBody, ReviewRequest, read_review},
     },
     inventory::{Answers, Findings, Inventory, Snapshot, whole},
 };
@@ -81,11 +81,11 @@ fn of_body(posted: &PostedBody<'_>) -> Result<JsonAnswer, ApiError> {
     let (text, source) = input::text(posted)?;
     let json = input::json(posted, text)?;
     match read_review(&json, &source) {
-        Ok(request) => {
+        Ok(RequestBody::Request(request)) => {
             let object = Document::within(&json, request.object);
             of_request(request, &object, "/object", &source)
         }
-        Err(RequestError::Objects) => {
+        Ok(RequestBody::Objects) => {
             let documents = decode::documents(&json, &source).map_err(|e| input::decode_error(&e))?;
             let [one] = documents.as_slice() else {
                 let detail = format!(

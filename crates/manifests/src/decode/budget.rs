@@ -72,14 +72,6 @@ impl<'a> MemoryPool<'a> {
         }
     }
 
-    /// Gives everything back: nothing that was read is kept.
-    pub(super) fn abandon(self) {
-        let taken = self.limit - self.left.into_inner();
-        if let Some(account) = self.account {
-            account.give_back(taken);
-        }
-    }
-
     /// Why a charge was refused.
     fn reason(&self) -> DecodeReason {
         if self.refused.load(Ordering::Relaxed) {
@@ -260,7 +252,5 @@ mod tests {
         assert!(matches!(one.hold(1), Err(DecodeReason::TooMuchMemory(_))));
         assert!(matches!(other.hold(2 * STEP), Err(DecodeReason::NoMemory)));
         assert!(other.hold(STEP).is_ok());
-        one.abandon();
-        assert_eq!(*account.0.lock().unwrap(), 2 * STEP);
     }
 }

@@ -24,7 +24,7 @@ use serde::{
 use serde_json::{json, value::RawValue};
 
 use super::{
-    budget::MemoryPool,
+    budget::{Budget, MemoryPool},
     document::Document,
     error::{DecodeError, DecodeReason},
     hidden_objects, input,
@@ -51,7 +51,7 @@ pub fn objects(
     mut each: impl FnMut(usize, &Findings),
 ) -> Result<(), DecodeError> {
     let (pool, targets) = (MemoryPool::of(source), into.targets());
-    let mut context = DecodeContext::new(&targets, &pool);
+    let mut context = DecodeContext::new(&targets, Budget::new(&pool));
     let mut one = into.sibling();
     for (index, document) in documents.iter().enumerate() {
         let text = document.raw.get();

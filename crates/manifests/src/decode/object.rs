@@ -66,8 +66,8 @@ pub(super) struct DecodeContext<'a> {
 }
 
 impl<'a> DecodeContext<'a> {
-    pub(super) fn new(targets: &'a Targets, pool: &'a MemoryPool<'a>) -> Self {
-        Self { interner: Interner::new(targets), budget: Budget::new(pool) }
+    pub(super) fn new(targets: &'a Targets, budget: Budget<'a>) -> Self {
+        Self { interner: Interner::new(targets), budget }
     }
 }
 

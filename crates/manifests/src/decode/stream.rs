@@ -13,7 +13,7 @@ use roster_engine::{model::json::pointer::Pointer, reason::Reason};
 
 use super::{
     any_reader::AnyReader,
-    budget::MemoryPool,
+    budget::{Budget, MemoryPool},
     error::{DecodeError, DecodeReason},
     kind::{InputKind, TypeMeta},
     object::{self, DecodeContext, ObjectPlace},
@@ -165,7 +165,7 @@ const MAX_DEPTH: usize = 4;
 
 impl<'s> Worker<'s> {
     fn new(common: &'s Common<'s>) -> Self {
-        let context = DecodeContext::new(&common.targets, common.memory);
+        let context = DecodeContext::new(&common.targets, Budget::new(common.memory));
         Self { common, context, found: Inventory::default(), findings: FindingsRoom::EMPTY }
     }
 

@@ -1,18 +1,19 @@
 //! The decoder for the bodies of plan requests and reviews.
 //!
 //! ```text
-//! text ─ single_pass: all at once ───► valid: done
-//!          └─ not valid ─► field_by_field: fields, then objects one by one ─► findings, or the invalid fields
+//! text ─ raw_fields: its shape, in one scan ─┬─ request ─► field_reader: object by object ─► the request and its findings,
+//!                                            │                                               or the invalid fields
+//!                                            └─ objects ─► decode::read
 //! ```
 //!
 //! An invalid Service, setting or Endpoints object makes the request invalid. An invalid pod, node or slice becomes a
 //! finding, and the others count.
 
-mod field_by_field;
+mod field_reader;
+mod raw_fields;
 mod request_fields;
 mod request_options;
 mod review_request;
-mod single_pass;
 #[cfg(test)]
 mod tests;
 mod view_options;
@@ -20,7 +21,7 @@ mod view_request;
 
 use std::collections::HashSet;
 
-pub use request_fields::{FieldError, FieldErrors, RequestError};
+pub use request_fields::{FieldError, FieldErrors, RequestBody, RequestError};
 pub use review_request::{ReviewRequest, read_review};
 pub use view_options::{ViewOptions, ViewScheme};
 pub use view_request::{ViewRequest, read_view};
@@ -33,7 +34,7 @@ use roster_engine::{
 
 use super::Source;
 use crate::inventory::Findings;
-use request_fields::{PLAN_FIELDS, RequestFields, may_have_beta};
+use request_fields::{PLAN_FIELDS, RequestFields};
 
 /// A valid plan request.
 #[derive(Clone, Debug, Default)]
@@ -45,13 +46,13 @@ pub struct DecodedRequest {
 }
 
 /// Reads a JSON body, within the limits of `source`. The format and the byte limit of `source` are not used.
-pub fn read(text: &str, source: &Source<'_>) -> Result<DecodedRequest, RequestError> {
-    // The single pass does not look at versions.
-    let fields = if may_have_beta(text) { None } else { single_pass::read(text, source) };
-    let fields = fields.map_or_else(|| field_by_field::read(text, source, &PLAN_FIELDS), Ok)?;
-    let mut request = DecodedRequest::from(fields);
-    request.leave_out_foreign_endpoints();
-    Ok(request)
+pub fn read(text: &str, source: &Source<'_>) -> Result<RequestBody<DecodedRequest>, RequestError> {
+    let body = field_reader::read(text, source, &PLAN_FIELDS)?;
+    Ok(body.map(|fields| {
+        let mut request = DecodedRequest::from(fields);
+        request.leave_out_foreign_endpoints();
+        request
+    }))
 }
 
 impl DecodedRequest {

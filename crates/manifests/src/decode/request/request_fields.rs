@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use memchr::memmem;
 use roster_engine::state::Controller;
 use serde_json::value::RawValue;
+
+use FieldContent::{Many, One};
 
 use super::{request_options::RequestOptions, view_options::ViewSettings};
 use crate::{
@@ -15,13 +16,28 @@ use crate::{
     inventory::Inventory,
 };
 
+/// What a body is, by its fields.
+#[derive(Clone, Debug)]
+pub enum RequestBody<T> {
+    /// The request.
+    Request(T),
+    /// The body has `kind` or `items`: it consists of Kubernetes objects, which [`decode::read`](crate::decode::read) reads.
+    Objects,
+}
+
+impl<T> RequestBody<T> {
+    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> RequestBody<U> {
+        match self {
+            Self::Request(request) => RequestBody::Request(change(request)),
+            Self::Objects => RequestBody::Objects,
+        }
+    }
+}
+
 /// Why the body of a request cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RequestError {
-    /// The body has `kind` or `items`: it consists of Kubernetes objects, which [`decode::read`](crate::decode::read) reads.
-    #[error("a Kubernetes object, or a list of them")]
-    Objects,
-    /// The body is JSON but not an object.
+    /// The body is JSON but not an object with fields of a request.
     #[error("{0}, expected an object with {1}")]
     NotAnObject(&'static str, String),
     /// The body is not JSON, or exceeds a limit.
@@ -75,11 +91,18 @@ impl fmt::Display for FieldErrors {
     }
 }
 
-/// The content of a field. Objects are named by their kind.
+/// The content of a field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FieldContent {
-    One(&'static str),
-    Many(&'static str),
+    One(ValueContent),
+    Many(ListContent),
+}
+
+/// A field with one value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ValueContent {
+    /// An object of this kind.
+    Parsed(&'static str),
     Controllers,
     Options,
     /// The object to review, and the stored one.
@@ -88,8 +111,6 @@ pub(super) enum FieldContent {
     User,
     Groups,
     Namespace,
-    Policies,
-    Namespaces,
     /// The node of a view, the program whose view it is, and its settings.
     Node,
     Scheme,
@@ -98,18 +119,27 @@ pub(super) enum FieldContent {
     ViewOptions,
 }
 
+/// A field with a list, each element of which may be invalid.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ListContent {
+    /// Objects of this kind.
+    Parsed(&'static str),
+    Policies,
+    Namespaces,
+}
+
 /// The fields of a request, with their content.
 pub(super) type FieldTable = [(&'static str, FieldContent)];
 
 /// The fields of a plan request; see [`PlanRequest`](roster_engine::plan::PlanRequest).
 pub(super) const PLAN_FIELDS: [(&str, FieldContent); 7] = [
-    ("service", FieldContent::One("Service")),
-    ("pods", FieldContent::Many("Pod")),
-    ("nodes", FieldContent::Many("Node")),
-    ("endpoints", FieldContent::One("Endpoints")),
-    ("endpointSlices", FieldContent::Many("EndpointSlice")),
-    ("controllers", FieldContent::Controllers),
-    ("options", FieldContent::Options),
+    ("service", One(ValueContent::Parsed("Service"))),
+    ("pods", Many(ListContent::Parsed("Pod"))),
+    ("nodes", Many(ListContent::Parsed("Node"))),
+    ("endpoints", One(ValueContent::Parsed("Endpoints"))),
+    ("endpointSlices", Many(ListContent::Parsed("EndpointSlice"))),
+    ("controllers", One(ValueContent::Controllers)),
+    ("options", One(ValueContent::Options)),
 ];
 
 /// A plan request has one of these fields: the Service, or what is left of one. It may be null, for a Service that was
@@ -118,30 +148,30 @@ pub(super) const SUBJECTS: [&str; 3] = ["service", "endpoints", "endpointSlices"
 
 /// The fields of a review; see [`ReviewRequest`](super::ReviewRequest).
 pub(super) const REVIEW_FIELDS: [(&str, FieldContent); 11] = [
-    ("object", FieldContent::Object),
-    ("oldObject", FieldContent::OldObject),
-    ("user", FieldContent::User),
-    ("groups", FieldContent::Groups),
-    ("namespace", FieldContent::Namespace),
-    ("policies", FieldContent::Policies),
-    ("namespaces", FieldContent::Namespaces),
-    ("services", FieldContent::Many("Service")),
-    ("pods", FieldContent::Many("Pod")),
-    ("nodes", FieldContent::Many("Node")),
-    ("endpointSlices", FieldContent::Many("EndpointSlice")),
+    ("object", One(ValueContent::Object)),
+    ("oldObject", One(ValueContent::OldObject)),
+    ("user", One(ValueContent::User)),
+    ("groups", One(ValueContent::Groups)),
+    ("namespace", One(ValueContent::Namespace)),
+    ("policies", Many(ListContent::Policies)),
+    ("namespaces", Many(ListContent::Namespaces)),
+    ("services", Many(ListContent::Parsed("Service"))),
+    ("pods", Many(ListContent::Parsed("Pod"))),
+    ("nodes", Many(ListContent::Parsed("Node"))),
+    ("endpointSlices", Many(ListContent::Parsed("EndpointSlice"))),
 ];
 
 /// The fields of a view; see [`ViewRequest`](super::ViewRequest).
 pub(super) const VIEW_FIELDS: [(&str, FieldContent); 9] = [
-    ("node", FieldContent::Node),
-    ("scheme", FieldContent::Scheme),
-    ("ipFamily", FieldContent::IpFamily),
-    ("nodes", FieldContent::Many("Node")),
-    ("services", FieldContent::Many("Service")),
-    ("endpoints", FieldContent::Many("Endpoints")),
-    ("endpointSlices", FieldContent::Many("EndpointSlice")),
-    ("nodePools", FieldContent::NodePools),
-    ("options", FieldContent::ViewOptions),
+    ("node", One(ValueContent::Node)),
+    ("scheme", One(ValueContent::Scheme)),
+    ("ipFamily", One(ValueContent::IpFamily)),
+    ("nodes", Many(ListContent::Parsed("Node"))),
+    ("services", Many(ListContent::Parsed("Service"))),
+    ("endpoints", Many(ListContent::Parsed("Endpoints"))),
+    ("endpointSlices", Many(ListContent::Parsed("EndpointSlice"))),
+    ("nodePools", One(ValueContent::NodePools)),
+    ("options", One(ValueContent::ViewOptions)),
 ];
 
 /// The index of a field in the table.
@@ -161,19 +191,6 @@ pub(super) fn names(table: &FieldTable) -> String {
 
 /// The version of slices that has `topology` instead of `zone`.
 pub(super) const BETA: &str = "discovery.k8s.io/v1beta1";
-
-/// Whether a JSON text may contain the older version of slices, perhaps with escapes such as `\/`.
-pub(super) fn may_have_beta(text: &str) -> bool {
-    let text = text.as_bytes();
-    let escapes_a_letter = |at: usize| {
-        let digits = text.get(at + 4..at + 6).and_then(|digits| std::str::from_utf8(digits).ok());
-        let letter = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        letter.is_some_and(|letter| letter.is_ascii_alphanumeric() || matches!(letter, b'.' | b'/'))
-    };
-    memmem::find(text, BETA.as_bytes()).is_some()
-        || memmem::find(text, br"\/").is_some()
-        || memmem::find_iter(text, br"\u00").any(escapes_a_letter)
-}
 
 /// The content of the fields that were read.
 #[derive(Debug, Default)]

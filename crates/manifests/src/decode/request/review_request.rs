@@ -3,8 +3,8 @@
 use serde_json::value::RawValue;
 
 use super::{
-    field_by_field,
-    request_fields::{FieldError, FieldErrors, REVIEW_FIELDS, RequestError, RequestFields},
+    field_reader,
+    request_fields::{FieldError, FieldErrors, REVIEW_FIELDS, RequestBody, RequestError, RequestFields},
 };
 use crate::{decode::Source, inventory::Inventory};
 
@@ -30,14 +30,18 @@ pub struct ReviewRequest<'a> {
 }
 
 /// Reads a JSON body, within the limits of `source`. The format and the byte limit of `source` are not used.
-pub fn read_review<'a>(text: &'a str, source: &Source<'_>) -> Result<ReviewRequest<'a>, RequestError> {
+pub fn read_review<'a>(text: &'a str, source: &Source<'_>) -> Result<RequestBody<ReviewRequest<'a>>, RequestError> {
+    let RequestBody::Request(fields) = field_reader::read(text, source, &REVIEW_FIELDS)? else {
+        return Ok(RequestBody::Objects);
+    };
     let RequestFields { object, old_object, user, groups, namespace, policies, namespaces, objects: known, .. } =
-        field_by_field::read(text, source, &REVIEW_FIELDS)?;
+        fields;
     let Some(object) = object else {
         let missing = FieldError { pointer: "/object".to_owned(), message: "is missing".to_owned() };
         return Err(FieldErrors { first: vec![missing], more: 0 }.into());
     };
-    Ok(ReviewRequest { object, old_object, user, groups, namespace, policies, namespaces, known })
+    let request = ReviewRequest { object, old_object, user, groups, namespace, policies, namespaces, known };
+    Ok(RequestBody::Request(request))
 }
 
 #[cfg(test)]
@@ -60,7 +64,7 @@ mod tests {
             (r#"{"object":{},"policies":{}}"#, Err("/policies: invalid type: object, expected a list")),
             ("{}", Err("/object: is missing")),
             (r#"{"object":null}"#, Err("/object: is missing")),
-            (r#"{"kind":"Service"}"#, Err("a Kubernetes object, or a list of them")),
+            (r#"{"kind":"Service"}"#, Err("objects")),
             (
                 "5",
                 Err(
@@ -70,7 +74,11 @@ mod tests {
             ),
         ] {
             let got = read_review(text, &source);
-            let got = got.map(|r| (r.known.len(), r.known.problems.as_slice().len())).map_err(|e| e.to_string());
+            let got = match got {
+                Ok(RequestBody::Request(r)) => Ok((r.known.len(), r.known.problems.as_slice().len())),
+                Ok(RequestBody::Objects) => Err("objects".to_owned()),
+                Err(error) => Err(error.to_string()),
+            };
             assert_eq!(got.as_ref().map_err(String::as_str), want.as_ref().map_err(|e| *e), "{text}");
         }
     }

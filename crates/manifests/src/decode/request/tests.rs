@@ -1,4 +1,4 @@
-//! Both looks at a request: the same state, and what is odd about it.
+//! The state of a request, and what is odd about it.
 
 use std::num::NonZeroUsize;
 
@@ -16,9 +16,21 @@ const POD: &str = r#"{"metadata":{"name":"a","namespace":"shop","labels":{"app":
     "spec":{"containers":[{"ports":[{"name":"http","containerPort":80,"protocol":"TCP"}]}]},
     "status":{"podIPs":[{"ip":"10.0.0.1"}],"podIP":"10.0.0.1","conditions":[{"type":"Ready","status":"True"}]}}"#;
 
+fn read(text: &str, source: &Source<'_>) -> Result<DecodedRequest, String> {
+    match super::read(text, source) {
+        Ok(RequestBody::Request(request)) => Ok(request),
+        Ok(RequestBody::Objects) => Err("objects".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn request(text: &str) -> DecodedRequest {
+    read(text, &source()).unwrap()
+}
+
 /// Each finding as `code pointer message`, or the error.
 fn findings(text: &str) -> Result<Vec<String>, String> {
-    let requested = read(text, &source()).map_err(|e| e.to_string())?;
+    let requested = read(text, &source())?;
     let problem = |p: &roster_engine::reason::Finding| {
         format!("{} {} {}", p.code, p.pointer.as_deref().unwrap_or("-"), p.message)
     };
@@ -26,7 +38,7 @@ fn findings(text: &str) -> Result<Vec<String>, String> {
 }
 
 #[test]
-fn both_paths_read_the_same() {
+fn every_field_is_read_and_of_two_the_last_one() {
     let node = r#"{"metadata":{"name":"n"}}"#;
     let endpoints = r#"{"metadata":{"name":"web","namespace":"shop"},"subsets":[{"addresses":[{"ip":"10.0.0.9"}]}]}"#;
     let slice = r#"{"metadata":{"name":"web-1","namespace":"shop"},"addressType":"IPv4"}"#;
@@ -34,25 +46,22 @@ fn both_paths_read_the_same() {
         r#""service":{SERVICE},"pods":[{POD}],"nodes":[{node}],"endpoints":{endpoints},"endpointSlices":[{slice}],
         "controllers":["mirroring"],"options":{{"compat":"1.30","maxEndpointsPerSlice":7}}"#
     );
-    let quick = single_pass::read(&format!("{{{rest}}}"), &source()).unwrap();
-    let whole = format!("{{{rest}}}");
-    let slow = field_by_field::read(&whole, &source(), &PLAN_FIELDS).unwrap();
-    let (quick, slow) = (DecodedRequest::from(quick), DecodedRequest::from(slow));
-    assert!(quick.problems.is_empty() && slow.problems.is_empty());
-    assert_eq!(format!("{:?}", quick.request), format!("{:?}", slow.request));
-    assert_eq!((quick.request.pods.len(), quick.request.controllers.map(|c| c.len())), (1, Some(1)));
-    let twice = format!(r#"{{"service":5,{rest}}}"#);
-    assert!(single_pass::read(&twice, &source()).is_none());
-    let twice = read(&twice, &source()).unwrap();
-    assert_eq!(format!("{:?}", twice.request), format!("{:?}", slow.request));
+    let once = request(&format!("{{{rest}}}"));
+    assert!(once.problems.is_empty());
+    let PlanRequest { service, pods, nodes, endpoints, endpoint_slices, controllers, .. } = &once.request;
+    assert!(service.is_some() && endpoints.is_some());
+    assert_eq!((pods.len(), nodes.iter().count(), endpoint_slices.len()), (1, 1, 1));
+    assert_eq!(controllers.as_ref().map(Vec::len), Some(1));
+    let twice = request(&format!(r#"{{"service":5,{rest}}}"#));
+    assert_eq!(format!("{:?}", twice.request), format!("{:?}", once.request));
     assert_eq!(twice.problems.as_slice().len(), 1);
     for nothing in [
         r#"{"service":null,"pods":null,"nodes":null,"endpoints":null,"options":null}"#,
         // The fields that are not set, as some generated clients send them.
         r#"{"pods":[],"nodes":[],"endpointSlices":[],"controllers":[],"options":{"ipFamilies":[]}}"#,
     ] {
-        let (read, quick) = (read(nothing, &source()).unwrap(), single_pass::read(nothing, &source()));
-        assert!(quick.is_some() && read.problems.is_empty() && read.request.service.is_none(), "{nothing}");
+        let read = request(nothing);
+        assert!(read.problems.is_empty() && read.request.service.is_none(), "{nothing}");
         assert_eq!(read.request.controllers, None, "{nothing}");
     }
 }
@@ -136,7 +145,7 @@ fn findings_name_their_place() {
                 "invalid-object /pods/1/spec/containers/0/ports/0/containerPort in:1:95: number out of range",
             ]),
         ),
-        (r#"{"pods":[5],"kind":"List"}{}"#.to_owned(), Err("a Kubernetes object, or a list of them")),
+        (r#"{"pods":[5],"kind":"List"}{}"#.to_owned(), Err("objects")),
         // Fields of a request beside the items of a list are not used, but must be valid.
         (
             r#"{"kind":"List","items":[],"pods":5}"#.to_owned(),
@@ -157,18 +166,19 @@ fn findings_name_their_place() {
 fn memory_is_bounded_for_any_object() {
     let many = vec!["{}"; 100_000].join(",");
     let pairs = (0..100_000).map(|i| format!("\"{i}\":\"\"")).collect::<Vec<_>>().join(",");
-    let source = Source { max_memory: 1 << 20, ..source() };
+    let source = Source { max_memory: 1 << 20, max_objects: usize::MAX, ..source() };
     for text in [
         format!(r#"{{"endpointSlices":[{{"endpoints":[{many}]}}]}}"#),
         format!(r#"{{"endpoints":{{"subsets":[{{"addresses":[{many}]}}]}}}}"#),
         format!(r#"{{"service":{{"metadata":{{"labels":{{{pairs}}}}}}}}}"#),
+        format!(r#"{{"pods":[{many}]}}"#),
         // The parser must buffer such a field.
         format!(r#"{{"service":{{"spec":{{"ports":[{{"targetPort":[{many}]}}]}}}}}}"#),
     ] {
-        let error = read(&text, &source).map(|_| ()).unwrap_err().to_string();
+        let error = read(&text, &source).map(|_| ()).unwrap_err();
         assert!(error.ends_with("the objects take more than 1048576 bytes of memory"), "{error}");
     }
-    // Skipped values are free, also on the slow path.
+    // Skipped values are free, also in a second pass.
     let odd = format!(r#"{{"service":{{"metadata":{{"name":"a","name":"b"}},"x":[{many}],"y":{{{pairs}}}}}}}"#);
     assert_eq!(read(&odd, &source).unwrap().problems.as_slice().len(), 1);
 }
@@ -202,7 +212,7 @@ fn the_last_object_of_a_name_counts_and_endpoints_must_match_the_service() {
     }
 }
 
-/// The options may follow the objects, in the fast pass as well.
+/// The options may follow the objects.
 #[test]
 fn objects_are_filled_in_as_the_options_say() {
     let sparse = r#"{"metadata":{"name":"web"},"spec":{"selector":{"app":"web"},"ports":[{"port":80}]}}"#;
@@ -222,7 +232,6 @@ fn objects_are_filled_in_as_the_options_say() {
         ),
         (r#"{"defaults":"always"}"#, Defaults::NEVER, "  Number(0)"),
     ] {
-        // With a fault, the fields are read one by one.
         for pods in ["[]", &format!("[{fault}]")] {
             for text in [
                 format!(r#"{{"service":{sparse},"pods":{pods},"options":{options}}}"#),
@@ -241,7 +250,7 @@ fn objects_are_filled_in_as_the_options_say() {
     }
 }
 
-/// A text may spell the version with escapes, and may be read in one pass or field by field.
+/// A text may spell the version with escapes.
 #[test]
 fn the_version_of_slices_is_read_however_it_is_spelled() {
     for (version, want) in [

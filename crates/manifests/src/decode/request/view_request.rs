@@ -3,8 +3,8 @@
 use roster_engine::model::{Family, NodePool, Text};
 
 use super::{
-    field_by_field,
-    request_fields::{FieldError, FieldErrors, RequestError, RequestFields, VIEW_FIELDS},
+    field_reader,
+    request_fields::{FieldError, FieldErrors, RequestBody, RequestError, RequestFields, VIEW_FIELDS, names},
     view_options::{ViewOptions, ViewScheme, ViewSettings},
 };
 use crate::{decode::Source, inventory::Inventory};
@@ -28,7 +28,10 @@ pub struct ViewRequest {
 
 /// Reads a JSON body, within the limits of `source`. The format and the byte limit of `source` are not used.
 pub fn read_view(text: &str, source: &Source<'_>) -> Result<ViewRequest, RequestError> {
-    let RequestFields { objects: known, view, .. } = field_by_field::read(text, source, &VIEW_FIELDS)?;
+    let RequestBody::Request(fields) = field_reader::read(text, source, &VIEW_FIELDS)? else {
+        return Err(RequestError::NotAnObject("a Kubernetes object, or a list of them", names(&VIEW_FIELDS)));
+    };
+    let RequestFields { objects: known, view, .. } = fields;
     let ViewSettings { node, scheme, family, pools, options } = view;
     let Some(node) = node.filter(|name| !name.is_empty()) else {
         let missing = FieldError { pointer: "/node".to_owned(), message: "is missing".to_owned() };

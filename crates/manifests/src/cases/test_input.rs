@@ -12,7 +12,7 @@ use roster_admission::{
 };
 use roster_engine::{
     explain::{Focus, explain_only},
-    model::{HashSeed, ObjectKey, ServicePort, Text, json::raw::object_key},
+    model::{HashSeed, ObjectKey, ServicePort, Text, json::raw::object_key, spelling::nearest},
     reason::Reason,
     state::{Controller, Options, Plan, State},
 };
@@ -104,14 +104,14 @@ impl<'a> TestInput<'a> {
         })
     }
 
-    /// A Service with this name in another namespace, or one whose name contains it.
+    /// A Service with this name in another namespace, or one whose name may be meant.
     fn similar(&self, name: &str) -> Option<&'a Entry<'a>> {
         let entries = self.index.entries();
         let names = self.names.get_or_init(|| {
             entries.iter().enumerate().rev().map(|(place, entry)| (entry.name.as_str(), place)).collect()
         });
         let same = names.get(name).and_then(|place| entries.get(*place));
-        same.or_else(|| entries.iter().take(SIMILAR).find(|entry| entry.name.contains(name)))
+        same.or_else(|| nearest(name, entries.iter().take(SIMILAR), |entry| entry.name.as_str()))
     }
 
     /// The answer to a question, which is found once for all cases that ask it.

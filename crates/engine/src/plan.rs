@@ -7,7 +7,7 @@ use crate::{
     endpoints, endpointslice, membership, mirror,
     model::{EndpointSlice, Endpoints, Interrupt, Interrupted, Nodes, Pod, Service},
     record::{Discard, DiscardUntil, Recorder},
-    state::{Controller, Options, Plan, State, SyncContext, SyncInput, SyncReport},
+    state::{Controller, Options, Plan, State, SyncContext, SyncInput, SyncReport, Trigger},
 };
 
 /// What `controllers` would do to one Service: the objects to write, and what a user should know.
@@ -75,8 +75,11 @@ pub(crate) fn plan_selected<R: Recorder>(
         minor: options.compat,
         per_slice: options.per_slice(),
         per_subset: options.per_subset(),
-        // For a Service that it has not seen before, a controller takes the creation as the change.
-        trigger: options.trigger.or_else(|| state.service.and_then(|s| s.meta.creation_timestamp)),
+        trigger: match options.trigger {
+            Trigger::Creation => state.service.and_then(|s| s.meta.creation_timestamp),
+            Trigger::At(time) => Some(time),
+            Trigger::Unknown => None,
+        },
     };
     let input = SyncInput { state, pods, context: &context };
     let mut report = SyncReport::default();

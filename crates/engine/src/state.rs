@@ -38,15 +38,31 @@ pub struct Options {
     /// `--mirroring-max-endpoints-per-subset`, 1 to 1000. Default: as `maxEndpointsPerSlice` where that
     /// is given, else 1000, as kube-controller-manager has it.
     pub max_endpoints_per_subset: Option<Limit>,
-    /// The time of the change that leads to the sync, for the annotation `last-change-trigger-time`. Default: the creation of
-    /// the Service. A request does not set it.
+    /// The change that leads to the sync. A request does not set it.
     #[serde(skip)]
-    pub trigger: Option<Time>,
+    pub trigger: Trigger,
+}
+
+/// The change that leads to a sync, for the annotation `last-change-trigger-time` (upstream: `TriggerTimeTracker`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trigger {
+    /// The Service is new to the controller: its creation.
+    #[default]
+    Creation,
+    /// A change at this time.
+    At(Time),
+    /// None that has a time: what is written has no annotation.
+    Unknown,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { compat: Minor::NEWEST, max_endpoints_per_slice: None, max_endpoints_per_subset: None, trigger: None }
+        Self {
+            compat: Minor::NEWEST,
+            max_endpoints_per_slice: None,
+            max_endpoints_per_subset: None,
+            trigger: Trigger::Creation,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use anyhow::ensure;
 use clap::{Args, ValueEnum};
 use roster_engine::{
     profile::Minor,
-    state::{Controller, Limit, Options},
+    state::{Controller, Limit, Options, Trigger},
 };
 use roster_manifests::inventory::ServiceFindings;
 
@@ -123,7 +123,7 @@ impl PlanArgs {
                 compat: self.release.choose(&objects),
                 max_endpoints_per_slice: self.max_endpoints_per_slice,
                 max_endpoints_per_subset: self.max_endpoints_per_subset,
-                trigger: None,
+                trigger: Trigger::Creation,
             },
             format,
             progress: ProgressLine::start("planning"),

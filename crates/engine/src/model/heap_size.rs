@@ -168,7 +168,7 @@ heap_size_of_fields! {
     OwnerReference { api_version, kind, name, uid; controller, block_owner_deletion }
     Pod {
         reference, resource_version, labels, node_name, hostname, subdomain, ports, ips, readiness, owner;
-        deleting, host_network, phase, has_pod_ip, pod_ip_family, has_status, is_hook
+        deleting, host_network, phase, has_pod_ip, pod_ip_family, readiness_since, has_status, is_hook
     }
     PodIp { raw, canonical; family, uncanonical }
     Service {

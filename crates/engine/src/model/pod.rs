@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    Labels, ObjectKey, ObjectRef, OwnerReference, PodIp, Resource, Text, protocol_or_tcp,
+    Labels, ObjectKey, ObjectRef, OwnerReference, PodIp, Resource, Text, Time, protocol_or_tcp,
     wire::{Present, kind_of, nullable},
 };
 
@@ -65,7 +65,7 @@ pub struct NotReadyDetail {
 
 /// A pod: the fields that decide membership, addresses, ports and readiness.
 #[expect(clippy::struct_excessive_bools, reason = "they do not depend on each other")]
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
     /// Kind, namespace, name and uid, in the form in which endpoints refer to the pod: shared, not copied.
     pub reference: Arc<ObjectRef>,
@@ -97,6 +97,8 @@ pub struct Pod {
     pub ips: smallvec::SmallVec<[PodIp; 1]>,
     /// The `Ready` condition.
     pub readiness: PodReadiness,
+    /// When that condition last changed.
+    pub readiness_since: Option<Time>,
     /// Whether `status` says something: nothing has run a pod without it.
     pub has_status: bool,
     /// Whether it is a manifest of a hook of Helm, such as a test: most of the time it does not exist.
@@ -284,6 +286,8 @@ struct RawCondition {
     status: Text,
     #[serde(deserialize_with = "nullable")]
     reason: Text,
+    #[serde(deserialize_with = "nullable")]
+    last_transition_time: Text,
 }
 
 #[derive(Deserialize, Default)]
@@ -318,6 +322,8 @@ impl From<RawPod> for Pod {
         let RawPod { metadata, spec, status, .. } = raw;
         let ready = status.conditions.iter().find(|c| c.kind == "Ready");
         let has_status = !status.is_empty();
+        // A zero time is none.
+        let readiness_since = ready.and_then(|c| c.last_transition_time.parse().ok());
         let readiness = if ready.is_some_and(|c| c.status == "True") {
             PodReadiness::Ready
         } else {
@@ -353,6 +359,7 @@ impl From<RawPod> for Pod {
             pod_ip_family: super::Family::of(&status.pod_ip),
             ips: status.pod_ips.into_iter().map(|i| PodIp::new(i.ip)).collect(),
             readiness,
+            readiness_since,
             has_status,
             is_hook: false,
         }

@@ -147,6 +147,24 @@ impl Row for Pod {
     fn name(&self) -> &str {
         &self.reference.name
     }
+
+    /// Replicas have the same owner, labels and ports.
+    fn share(&mut self, neighbour: &Self) {
+        share(&mut self.owner, &neighbour.owner);
+        share(&mut self.labels, &neighbour.labels);
+        share(&mut self.ports, &neighbour.ports);
+    }
+
+    fn differs(&self, before: &Self) -> bool {
+        self != before
+    }
+}
+
+/// Takes over an equal value, so that both share one copy.
+pub(super) fn share<T: Clone + PartialEq>(value: &mut T, other: &T) {
+    if value == other {
+        value.clone_from(other);
+    }
 }
 
 impl Row for Node {
@@ -156,5 +174,9 @@ impl Row for Node {
 
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn differs(&self, before: &Self) -> bool {
+        self != before
     }
 }

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::{
     fields::{
-        NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of, endpoint_hashes, network_of,
+        NodeFields, PodFields, ServiceFields, SliceFields, Storage, addresses_of, endpoint_hashes, network_of, share,
         sorted_names,
     },
     live::LiveRows,
@@ -79,12 +79,6 @@ impl Row for PodRow {
         share(&mut self.namespace, &neighbour.namespace);
         share(&mut self.labels, &neighbour.labels);
         share(&mut self.ports, &neighbour.ports);
-    }
-}
-
-fn share<T: Clone + PartialEq>(value: &mut T, other: &T) {
-    if value == other {
-        value.clone_from(other);
     }
 }
 

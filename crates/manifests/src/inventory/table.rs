@@ -60,6 +60,13 @@ impl<T: Row> Row for Arc<T> {
         (**self).name()
     }
 
+    fn share(&mut self, neighbour: &Self) {
+        // A new row is not shared yet.
+        if let Some(own) = Self::get_mut(self) {
+            own.share(neighbour);
+        }
+    }
+
     fn differs(&self, before: &Self) -> bool {
         !Self::ptr_eq(self, before) && (**self).differs(before)
     }
@@ -92,6 +99,12 @@ pub trait Lookup<R>: Default + Debug {
 
     /// Removes a row that was added.
     fn remove(&mut self, row: &R);
+
+    /// Puts a row in the place of one of its name.
+    fn replace(&mut self, before: &R, after: &R) {
+        self.remove(before);
+        self.add(after);
+    }
 }
 
 impl<R> Lookup<R> for () {
@@ -178,9 +191,8 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
             return None;
         }
         row.share(place);
-        self.lookup.remove(place);
+        self.lookup.replace(place, &row);
         let before = std::mem::replace(place, row);
-        self.lookup.add(place);
         Some(Change { before: Some(before), after: Some(place) })
     }
 

@@ -6,6 +6,7 @@ use super::{plan, pod, short, slice, state};
 use crate::{
     model::{Text, names},
     plan::PlanRequest,
+    state::Trigger,
 };
 
 /// A slice with one thing about it changed.
@@ -220,10 +221,14 @@ fn the_trigger_time_is_that_of_the_change() {
     let mut state = state([1], &[]);
     state["service"]["metadata"]["creationTimestamp"] = json!("2026-01-02T03:04:05Z");
     let mut request: PlanRequest = serde_json::from_value(state).unwrap();
-    for (trigger, want) in [(None, "2026-01-02T03:04:05Z"), (Some("2026-02-03T04:05:06Z"), "2026-02-03T04:05:06Z")] {
-        request.options.trigger = trigger.map(|time| serde_json::from_value(json!(time)).unwrap());
+    for (trigger, want) in [
+        (Trigger::Creation, Some("2026-01-02T03:04:05Z")),
+        (Trigger::At("2026-02-03T04:05:06Z".parse().unwrap()), Some("2026-02-03T04:05:06Z")),
+        (Trigger::Unknown, None),
+    ] {
+        request.options.trigger = trigger;
         let written = &request.plan().endpoint_slices.create[0];
-        assert_eq!(written.meta.annotations.get(names::TRIGGER_TIME).map(Text::as_str), Some(want));
+        assert_eq!(written.meta.annotations.get(names::TRIGGER_TIME).map(Text::as_str), want);
     }
 }
 

@@ -6,7 +6,7 @@ use roster_engine::{
         defaults::{ClusterFamilies, Defaults, DefaultsMode},
     },
     profile::Minor,
-    state::{Limit, Options},
+    state::{Limit, Options, Trigger},
 };
 use serde::{Deserialize, Deserializer, de::Error};
 
@@ -40,7 +40,7 @@ impl RequestOptions {
             compat: self.compat,
             max_endpoints_per_slice: self.max_endpoints_per_slice,
             max_endpoints_per_subset: self.max_endpoints_per_subset,
-            trigger: None,
+            trigger: Trigger::Creation,
         }
     }
 

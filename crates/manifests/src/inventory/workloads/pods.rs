@@ -165,6 +165,7 @@ fn prototype(workload: &Workload) -> Pod {
             scheduling_gates: template.scheduling.gates.clone(),
             ..NotReadyDetail::default()
         })),
+        readiness_since: None,
         has_status: true,
         is_hook: false,
     };

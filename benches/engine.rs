@@ -1,7 +1,7 @@
 //! Roster's side of `cargo xtask bench`: plans one state many times and prints how long each took.
 //!
 //! Each line of the input is one JSON case with `repeat`, the same as for the Go program; parsing is not measured.
-#![expect(clippy::unwrap_used, reason = "a bench: it may fail loudly")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a bench: it may fail loudly")]
 
 use std::hint::black_box;
 use std::io::{BufRead, Write};
@@ -9,7 +9,10 @@ use std::time::Instant;
 
 use roster_engine::model::defaults::Defaults;
 use roster_engine::state::{Controller, Limit};
-use roster_manifests::decode::{Source, request};
+use roster_manifests::decode::{
+    Source,
+    request::{self, DecodedRequest, RequestBody},
+};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
@@ -36,7 +39,8 @@ fn main() {
         let line = line.unwrap();
         let task: Task = serde_json::from_str(&line).unwrap();
         let source = Source { defaults: Defaults::NEVER, ..Source::body() };
-        let mut request = request::read(&Value::Object(task.state).to_string(), &source).unwrap().request;
+        let body = request::read(&Value::Object(task.state).to_string(), &source).unwrap();
+        let RequestBody::Request(DecodedRequest { mut request, .. }) = body else { panic!("objects") };
         request.controllers = Some(vec![task.controller]);
         request.options.max_endpoints_per_slice = Limit::new(task.max_endpoints_per_slice);
         let mut writes = 0;

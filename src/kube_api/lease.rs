@@ -13,7 +13,8 @@ use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
     apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
 };
-use kube::{Api, Client};
+use kube::Client;
+use roster_engine::model::Resource;
 use tokio::{
     sync::watch,
     time::{Instant, sleep, timeout_at},
@@ -84,7 +85,7 @@ impl LeaseHolder {
     /// A replica that holds nothing yet.
     pub(crate) fn new(client: Client, choice: LeaseChoice<'_>, clock: Clock) -> Self {
         Self {
-            writer: Writer::new(Api::namespaced(client, choice.namespace), choice.manager).within(ANSWER),
+            writer: Writer::new(client, Resource::Lease, Some(choice.namespace), choice.manager).within(ANSWER),
             name: choice.name.to_owned(),
             me: choice.identity.to_owned(),
             clock,

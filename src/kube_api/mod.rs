@@ -9,7 +9,6 @@ mod lease_tests;
 mod list;
 mod metrics;
 mod reflector;
-mod resource_api;
 mod watch_events;
 #[cfg(test)]
 mod watch_events_tests;
@@ -27,7 +26,6 @@ pub use list::{ReadCluster, read};
 pub use metrics::WatchMetrics;
 #[cfg(test)]
 pub(crate) use reflector::reflect;
-pub(crate) use resource_api::api;
 #[cfg(test)]
 pub(crate) use watch_events::ListStreaming;
 pub(crate) use writer::{WriteError, WriteOutcome, Writer};

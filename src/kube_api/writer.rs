@@ -1,14 +1,16 @@
-//! The one way in which the program writes an object to an API server. It deletes none.
+//! The one way in which the program writes an object to an API server.
 //!
 //! Other replicas, controllers and people write the same objects at the same time. A write that comes too late is therefore
 //! an outcome, and not an error.
 
-use std::{fmt::Debug, time::Duration};
+use std::{fmt::Debug, marker::PhantomData, time::Duration};
 
 use kube::{
-    Api,
-    api::{Patch, PatchParams, PostParams},
+    Client,
+    api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, Request},
+    core::{request, response::Status},
 };
+use roster_engine::model::Resource;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -45,30 +47,49 @@ impl WriteError {
         matches!(self.code(), Some(400 | 422))
     }
 
-    fn code(&self) -> Option<u16> {
+    /// Whether the API server may have written the object all the same: it has not said that it did not.
+    pub(crate) fn may_be_written(&self) -> bool {
+        self.code().is_none_or(|code| code >= 500)
+    }
+
+    /// What the API server says, if it has refused.
+    pub(crate) fn status(&self) -> Option<&Status> {
         match self {
-            Self::Failed(kube::Error::Api(status)) => Some(status.code),
+            Self::Failed(kube::Error::Api(status)) => Some(status),
             _ => None,
         }
     }
+
+    fn code(&self) -> Option<u16> {
+        self.status().map(|status| status.code)
+    }
 }
 
-/// A writer of objects of one resource.
-#[derive(Clone, Debug)]
+impl From<request::Error> for WriteError {
+    fn from(error: request::Error) -> Self {
+        Self::Failed(kube::Error::BuildRequest(error))
+    }
+}
+
+/// A writer of objects of one resource, of one namespace or of the whole cluster.
+#[derive(Clone)]
 pub(crate) struct Writer<K> {
-    api: Api<K>,
+    client: Client,
+    requests: Request,
     manager: &'static str,
     limit: Duration,
     dry_run: bool,
+    objects: PhantomData<fn() -> K>,
 }
 
 impl<K> Writer<K>
 where
-    K: Clone + Debug + DeserializeOwned + Serialize,
+    K: DeserializeOwned + Serialize,
 {
-    /// A writer as this field manager.
-    pub(crate) fn new(api: Api<K>, manager: &'static str) -> Self {
-        Self { api, manager, limit: ANSWER, dry_run: false }
+    /// A writer, as this field manager, of objects of a namespace, or of those that are in none.
+    pub(crate) fn new(client: Client, resource: Resource, namespace: Option<&str>, manager: &'static str) -> Self {
+        let requests = Request::new(resource.path(namespace));
+        Self { client, requests, manager, limit: ANSWER, dry_run: false, objects: PhantomData }
     }
 
     /// Waits this long for each answer.
@@ -83,12 +104,16 @@ where
 
     /// An object that is to be written, as it is stored now.
     pub(crate) async fn read(&self, name: &str) -> Result<Option<K>, WriteError> {
-        self.answered(self.api.get_opt(name)).await
+        match self.answered(self.requests.get(name, &GetParams::default())?).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.code() == Some(404) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Creates an object. It is not gone if it cannot be found: its namespace is, which is an error.
     pub(crate) async fn create(&self, object: &K) -> Result<WriteOutcome<K>, WriteError> {
-        match self.answered(self.api.create(&self.post(), object)).await {
+        match self.answered(self.requests.create(&self.post(), json(object)?)?).await {
             Err(error) if error.code() == Some(404) => Err(error),
             answer => outcome(answer),
         }
@@ -96,22 +121,36 @@ where
 
     /// Replaces the version of an object that was read.
     pub(crate) async fn replace(&self, name: &str, object: &K) -> Result<WriteOutcome<K>, WriteError> {
-        outcome(self.answered(self.api.replace(name, &self.post(), object)).await)
+        outcome(self.answered(self.requests.replace(name, &self.post(), json(object)?)?).await)
+    }
+
+    /// Deletes an object, if it is still the one of this uid, and this version of it.
+    pub(crate) async fn delete(&self, name: &str, uid: &str, version: &str) -> Result<WriteOutcome<()>, WriteError> {
+        let is = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let preconditions = Some(Preconditions { resource_version: is(version), uid: is(uid) });
+        let params = DeleteParams { dry_run: self.dry_run, preconditions, ..DeleteParams::default() };
+        let request = self.requests.delete(name, &params)?;
+        // The answer is the object, or a status.
+        outcome(self.in_time(self.client.request_text(request)).await.map(|_| ()))
     }
 
     /// Changes fields of an object by a strategic merge patch.
     pub(crate) async fn merge(&self, name: &str, patch: &Value) -> Result<WriteOutcome<K>, WriteError> {
-        outcome(self.answered(self.api.patch(name, &self.patch(), &Patch::Strategic(patch))).await)
+        let request = self.requests.patch(name, &self.patch(), &Patch::Strategic(patch))?;
+        outcome(self.answered(request).await)
     }
 
     /// Writes fields of an object by server-side apply, also those of other field managers.
     pub(crate) async fn apply(&self, name: &str, fields: &Value) -> Result<WriteOutcome<K>, WriteError> {
-        outcome(self.answered(self.api.patch(name, &self.patch().force(), &Patch::Apply(fields))).await)
+        let request = self.requests.patch(name, &self.patch().force(), &Patch::Apply(fields))?;
+        outcome(self.answered(request).await)
     }
 
     /// The same for the status of an object.
     pub(crate) async fn apply_status(&self, name: &str, fields: &Value) -> Result<WriteOutcome<K>, WriteError> {
-        outcome(self.answered(self.api.patch_status(name, &self.patch().force(), &Patch::Apply(fields))).await)
+        let patch = Patch::Apply(fields);
+        let request = self.requests.patch_subresource("status", name, &self.patch().force(), &patch)?;
+        outcome(self.answered(request).await)
     }
 
     fn post(&self) -> PostParams {
@@ -122,9 +161,17 @@ where
         PatchParams { dry_run: self.dry_run, ..PatchParams::apply(self.manager) }
     }
 
-    async fn answered<T>(&self, request: impl Future<Output = kube::Result<T>>) -> Result<T, WriteError> {
-        Ok(timeout(self.limit, request).await.map_err(|_| WriteError::Slow(self.limit))??)
+    async fn answered(&self, request: http::Request<Vec<u8>>) -> Result<K, WriteError> {
+        self.in_time(self.client.request(request)).await
     }
+
+    async fn in_time<T>(&self, answer: impl Future<Output = kube::Result<T>>) -> Result<T, WriteError> {
+        Ok(timeout(self.limit, answer).await.map_err(|_| WriteError::Slow(self.limit))??)
+    }
+}
+
+fn json(object: &impl Serialize) -> Result<Vec<u8>, WriteError> {
+    serde_json::to_vec(object).map_err(|error| WriteError::Failed(kube::Error::SerdeError(error)))
 }
 
 fn outcome<K>(answer: Result<K, WriteError>) -> Result<WriteOutcome<K>, WriteError> {
@@ -146,7 +193,7 @@ mod tests {
         http::{StatusCode, header::CONTENT_TYPE},
         response::{IntoResponse, Response},
     };
-    use k8s_openapi::api::core::v1::ConfigMap;
+    use k8s_openapi::api::core::v1::Secret;
     use serde_json::json;
 
     use super::*;
@@ -160,7 +207,7 @@ mod tests {
 
     async fn answer(State(answer): State<Answer>) -> Response {
         match answer {
-            Answer::Object => Json(json!({ "metadata": { "name": "c", "resourceVersion": "2" } })).into_response(),
+            Answer::Object => Json(stored()).into_response(),
             Answer::Status(code, reason) => {
                 let status = json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
                     "reason": reason, "message": reason });
@@ -170,8 +217,12 @@ mod tests {
         }
     }
 
-    fn writer(router: Router) -> Writer<ConfigMap> {
-        Writer::new(Api::namespaced(kube::Client::new(router, "default"), "n"), "m")
+    fn stored() -> Secret {
+        serde_json::from_value(json!({ "metadata": { "name": "c", "resourceVersion": "2" } })).unwrap()
+    }
+
+    fn writer(router: Router) -> Writer<Secret> {
+        Writer::new(Client::new(router, "default"), Resource::Secret, Some("n"), "m")
     }
 
     #[tokio::test(start_paused = true)]
@@ -192,7 +243,7 @@ mod tests {
             ),
         ] {
             let writer = writer(Router::new().fallback(answer).with_state(given)).within(Duration::from_secs(3));
-            let said = |outcome: Result<WriteOutcome<ConfigMap>, WriteError>| match outcome {
+            let said = |outcome: Result<WriteOutcome<Secret>, WriteError>| match outcome {
                 Ok(WriteOutcome::Done(object)) => format!("done {}", object.metadata.resource_version.unwrap()),
                 Ok(WriteOutcome::Conflict) => "conflict".to_owned(),
                 Ok(WriteOutcome::Gone) => "gone".to_owned(),
@@ -200,12 +251,19 @@ mod tests {
                 Err(WriteError::Failed(kube::Error::Api(status))) => status.message,
                 Err(error) => error.to_string(),
             };
-            let object = ConfigMap::default();
+            let object = Secret::default();
             assert_eq!(said(writer.create(&object).await), created);
             assert_eq!(said(writer.replace("c", &object).await), changed);
             assert_eq!(said(writer.merge("c", &json!({})).await), changed);
             assert_eq!(said(writer.apply("c", &json!({})).await), changed);
             assert_eq!(said(writer.apply_status("c", &json!({})).await), changed);
+            let deleted = writer.delete("c", "u", "1").await;
+            let deleted = deleted.map(|outcome| match outcome {
+                WriteOutcome::Done(()) => WriteOutcome::Done(stored()),
+                WriteOutcome::Conflict => WriteOutcome::Conflict,
+                WriteOutcome::Gone => WriteOutcome::Gone,
+            });
+            assert_eq!(said(deleted), changed);
         }
     }
 
@@ -217,12 +275,12 @@ mod tests {
 
     #[tokio::test]
     async fn every_write_names_its_field_manager() {
-        let sent = |outcome: Result<WriteOutcome<ConfigMap>, WriteError>| match outcome {
+        let sent = |outcome: Result<WriteOutcome<Secret>, WriteError>| match outcome {
             Ok(WriteOutcome::Done(object)) => object.metadata.name.unwrap(),
             other => panic!("{other:?}"),
         };
-        let path = "/api/v1/namespaces/n/configmaps";
-        let object = ConfigMap::default();
+        let path = "/api/v1/namespaces/n/secrets";
+        let object = Secret::default();
         for (dry_run, query) in [(false, ""), (true, "dryRun=All&")] {
             let writer = writer(Router::new().fallback(echo)).dry_run(dry_run);
             for (got, want) in [

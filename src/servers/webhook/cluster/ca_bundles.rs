@@ -7,7 +7,7 @@ use kube::{Client, core::DynamicObject};
 use roster_engine::model::{Resource, installed::CERTS_MANAGER};
 use serde_json::{Value, json};
 
-use crate::kube_api::{WriteError, WriteOutcome, Writer, api};
+use crate::kube_api::{WriteError, WriteOutcome, Writer};
 
 /// The names of the objects by which API servers call the webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl CaBundles {
     }
 
     fn writer(&self, kind: Resource) -> Writer<DynamicObject> {
-        Writer::new(api(self.client.clone(), kind), CERTS_MANAGER)
+        Writer::new(self.client.clone(), kind, None, CERTS_MANAGER)
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
-use kube::{Api, Client};
+use kube::Client;
+use roster_engine::model::Resource;
 use roster_engine::model::installed::{CERTS_MANAGER, NAME};
 
 use crate::{
@@ -39,7 +40,7 @@ pub(super) struct CertificateSecret {
 
 impl CertificateSecret {
     pub(super) fn new(client: Client, namespace: &str, name: &str) -> Self {
-        Self { writer: Writer::new(Api::namespaced(client, namespace), CERTS_MANAGER), name: name.to_owned() }
+        Self { writer: Writer::new(client, Resource::Secret, Some(namespace), CERTS_MANAGER), name: name.to_owned() }
     }
 
     /// The content of the Secret; `None` if there is no Secret.

@@ -10,11 +10,11 @@ use std::{
     time::Duration,
 };
 
-use kube::{Api, ResourceExt, core::DynamicObject};
+use kube::{Client, ResourceExt, core::DynamicObject};
 use roster_admission::policy::{PolicyStatus, PolicyVersion};
 use roster_engine::{
     model::{
-        HashSeed, Time,
+        HashSeed, Resource, Time,
         installed::{POLICIES_MANAGER, POLICY_KIND},
     },
     reason::Finding,
@@ -83,8 +83,8 @@ impl PolicyStatuses {
     }
 
     /// Writes what is due, forever.
-    pub(super) async fn write(self, api: Api<DynamicObject>) {
-        let writer = Writer::new(api, POLICIES_MANAGER);
+    pub(super) async fn write(self, client: Client) {
+        let writer = Writer::new(client, Resource::EndpointPolicy, None, POLICIES_MANAGER);
         let [first, longest] = PAUSES;
         let mut back_off = BackOff::new(first, longest).with_jitter();
         loop {
@@ -189,11 +189,9 @@ mod tests {
         http::StatusCode,
         response::{IntoResponse, Response},
     };
-    use roster_engine::model::Resource;
     use tokio::time::Instant;
 
     use super::*;
-    use crate::kube_api;
 
     fn now() -> Time {
         "2026-01-01T00:00:00Z".parse().unwrap()
@@ -307,7 +305,7 @@ mod tests {
             let client = kube::Client::new(Router::new().fallback(answer).with_state(requests.clone()), "default");
             let statuses = PolicyStatuses::new(Clock::system());
             statuses.see(&policy(7, 1, &Value::Null), &[]);
-            let task = tokio::spawn(statuses.clone().write(kube_api::api(client, Resource::EndpointPolicy)));
+            let task = tokio::spawn(statuses.clone().write(client));
             sleep(Duration::from_mins(5)).await;
             let pauses: Vec<f64> =
                 requests.lock().unwrap().at.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64()).collect();

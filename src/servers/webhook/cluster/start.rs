@@ -20,7 +20,7 @@ use super::{
     policy_watch::PolicySink,
 };
 use crate::{
-    kube_api::{self, Cluster, WatchMetrics},
+    kube_api::{Cluster, WatchMetrics},
     runtime::{
         certificates::SelfSignedOptions,
         clock::Clock,
@@ -80,7 +80,7 @@ pub(crate) async fn start(
     let is_known = Arc::new(AtomicBool::new(false));
     let policies = PolicySink::new(in_force.clone(), statuses.clone(), is_known.clone());
     cluster.watch(Resource::EndpointPolicy, policies, copy, tasks);
-    tasks.endless("the status of policies", statuses.write(kube_api::api(client, Resource::EndpointPolicy)));
+    tasks.endless("the status of policies", statuses.write(client));
     readiness.add("policies", move || {
         if is_known.load(Ordering::Relaxed) { Ok(()) } else { Err("the policies are not listed yet".to_owned()) }
     });

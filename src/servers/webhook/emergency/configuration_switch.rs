@@ -61,9 +61,8 @@ pub fn switch(order: &SwitchOrder) -> Result<Vec<ConfigurationOutcome>, LiveErro
         let mut all = Vec::new();
         for kind in [Resource::MutatingWebhookConfiguration, Resource::ValidatingWebhookConfiguration] {
             // A person waits, and says for how long.
-            let writer = Writer::new(kube_api::api(client.clone(), kind), MANAGER)
-                .within(order.target.timeout)
-                .dry_run(order.dry_run);
+            let writer =
+                Writer::new(client.clone(), kind, None, MANAGER).within(order.target.timeout).dry_run(order.dry_run);
             all.push(ConfigurationOutcome { kind, result: ConfigurationSwitch { kind, order, writer }.run().await });
         }
         Ok(all)

@@ -36,7 +36,7 @@ pub(super) enum RawField<'a> {
     Null,
     Value(ValueContent, &'a RawValue),
     List(ListContent, Vec<&'a RawValue>),
-    /// The message about a value that is no list.
+    /// The message about another value.
     NotAList(String),
 }
 

@@ -15,6 +15,7 @@ mod cluster_args;
 mod column_layout;
 mod compat;
 mod completions;
+mod controller;
 mod convert;
 mod defaults_args;
 mod directory_input;
@@ -85,6 +86,7 @@ enum Command {
     Migrate(migrate::MigrateArgs),
     Compat(compat::CompatArgs),
     Serve(Box<serve::Serve>),
+    Controller(Box<controller::ControllerArgs>),
     Edge(Box<edge::EdgeArgs>),
     Certs(certs::Certs),
     Disable(emergency_switch::DisableArgs),
@@ -131,6 +133,7 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
         Command::Migrate(args) => args.run(plugin),
         Command::Compat(args) => args.run(),
         Command::Serve(args) => args.run(),
+        Command::Controller(args) => args.run(),
         Command::Edge(args) => args.run(),
         Command::Certs(args) => args.run(),
         Command::Disable(args) => args.run(),

@@ -1,5 +1,6 @@
-//! The servers: the REST API, the webhook and the node proxy. None knows another; `cli` puts them together.
+//! The servers: the REST API, the webhook, the controller and the node proxy. None knows another; `cli` puts them together.
 
+pub mod controller;
 pub mod edge;
 pub mod rest;
 pub mod webhook;

@@ -15,6 +15,7 @@ mod attacked;
 mod closed;
 #[expect(dead_code, reason = "`cargo xtask cluster` needs the rest of it")]
 mod control_plane;
+mod controller;
 mod defaults;
 mod dry_run;
 mod edge;

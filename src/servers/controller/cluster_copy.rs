@@ -1,0 +1,476 @@
+//! The controller's copy of the cluster, and the queue that its changes fill.
+//!
+//! Everything here is short work under one lock: a change is entered, the Services that it concerns are looked up, and they are
+//! put into the queue. Plans are made outside, from what [`ClusterCopy::input`] has collected.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use roster_admission::Unknown;
+use roster_engine::{
+    model::{EndpointSlice, Endpoints, HashSeed, Node, ObjectMeta, Pod, Resource, Service, Text, names},
+    state::{Controller, Options},
+};
+use roster_manifests::inventory::{Change, Live, LiveRows, LiveTable, Lookup, PlanningRows, Row, Table};
+use serde::de::DeserializeOwned;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
+
+use super::{
+    affected::{self, ObjectChange, Pace, Wake},
+    permissions::watched,
+    queue::{Cause, DueService, Queue, ServiceKey, SyncEnd},
+    service_input::ServiceInput,
+    trigger_times::SeenTimes,
+    unseen_writes::{UnseenWrites, is_reached},
+};
+
+/// The shortest pause before what another program has written is corrected (upstream: `endpointSliceChangeMinSyncDelay`).
+const CORRECTION: Duration = Duration::from_secs(1);
+/// How long the watch may take to show a write. After that, the Service is read from the API server.
+const UNSEEN: Duration = Duration::from_secs(10);
+
+/// The copy. Watches and the applier change it; workers take what is due.
+#[derive(Debug)]
+pub(super) struct ClusterCopy {
+    state: Mutex<CopyState>,
+    /// A Service was put into the queue.
+    woken: Notify,
+    controllers: Vec<Controller>,
+    plan: Options,
+    batch: Duration,
+}
+
+/// What the lock guards.
+#[derive(Debug)]
+pub(super) struct CopyState {
+    cluster: Live<PlanningRows>,
+    queue: Queue,
+    /// The times of Services at their last sync.
+    seen: HashMap<ServiceKey, SeenTimes, HashSeed>,
+    /// Services of which the copy may be wrong: their objects are read from the API server before the next plan.
+    doubted: HashSet<ServiceKey, HashSeed>,
+    unseen_endpoints: UnseenWrites,
+    unseen_slices: UnseenWrites,
+    /// Whether everything that is needed has been listed once.
+    is_synced: bool,
+}
+
+/// A value that a watch of the controller feeds.
+pub(super) trait Watched: Row + DeserializeOwned + Send + Sync + 'static {
+    /// The look-up of its table.
+    type Lookup: Lookup<Arc<Self>> + Send;
+
+    /// What is held of it.
+    fn held(self, _plan: &Options) -> Self {
+        self
+    }
+
+    fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Self::Lookup>;
+
+    /// The Services that a change concerns.
+    fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, plan: &Options) -> Vec<Wake>;
+
+    /// The writes of the controller to objects of this resource, if it writes any.
+    fn unseen(_state: &mut CopyState) -> Option<&mut UnseenWrites> {
+        None
+    }
+
+    /// The metadata of an object that the controller may write, and the Service that it belongs to.
+    fn written(&self) -> Option<(&ObjectMeta, ServiceKey)> {
+        None
+    }
+}
+
+type Pods = <PlanningRows as LiveRows>::Pods;
+type Services = <PlanningRows as LiveRows>::Services;
+type Nodes = <PlanningRows as LiveRows>::Nodes;
+type Slices = <PlanningRows as LiveRows>::Slices;
+
+impl Watched for Pod {
+    type Lookup = Pods;
+
+    /// A status that says nothing new has a new version, too.
+    fn held(mut self, plan: &Options) -> Self {
+        if !plan.compat.profile().target_resource_version {
+            self.resource_version = Text::default();
+        }
+        self
+    }
+
+    fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Pods> {
+        &mut cluster.pods
+    }
+
+    fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
+        affected::by_pod(change, cluster)
+    }
+}
+
+impl Watched for Service {
+    type Lookup = Services;
+
+    fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Services> {
+        &mut cluster.services
+    }
+
+    fn affected(change: &ObjectChange<Self>, _: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
+        affected::by_service(change)
+    }
+}
+
+impl Watched for Node {
+    type Lookup = Nodes;
+
+    fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Nodes> {
+        &mut cluster.nodes
+    }
+
+    fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, plan: &Options) -> Vec<Wake> {
+        affected::by_node(change, cluster, plan.compat.profile())
+    }
+}
+
+impl Watched for Endpoints {
+    type Lookup = ();
+
+    fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>> {
+        &mut cluster.endpoints
+    }
+
+    fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
+        affected::by_endpoints(change, cluster)
+    }
+
+    fn unseen(state: &mut CopyState) -> Option<&mut UnseenWrites> {
+        Some(&mut state.unseen_endpoints)
+    }
+
+    fn written(&self) -> Option<(&ObjectMeta, ServiceKey)> {
+        Some((&self.meta, ServiceKey::new(&self.meta.namespace, &self.meta.name)))
+    }
+}
+
+impl Watched for EndpointSlice {
+    type Lookup = Slices;
+
+    fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Slices> {
+        &mut cluster.slices
+    }
+
+    fn affected(change: &ObjectChange<Self>, _: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
+        affected::by_slice(change)
+    }
+
+    fn unseen(state: &mut CopyState) -> Option<&mut UnseenWrites> {
+        Some(&mut state.unseen_slices)
+    }
+
+    fn written(&self) -> Option<(&ObjectMeta, ServiceKey)> {
+        Some((&self.meta, ServiceKey::new(&self.meta.namespace, self.service_name()?)))
+    }
+}
+
+impl ClusterCopy {
+    /// An empty copy.
+    pub(super) fn new(controllers: Vec<Controller>, plan: Options, batch: Duration) -> Self {
+        let state = CopyState {
+            cluster: Live::empty(Unknown("the copy of the cluster is not complete yet")),
+            queue: Queue::default(),
+            seen: HashMap::default(),
+            doubted: HashSet::default(),
+            unseen_endpoints: UnseenWrites::default(),
+            unseen_slices: UnseenWrites::default(),
+            is_synced: false,
+        };
+        Self { state: Mutex::new(state), woken: Notify::new(), controllers, plan, batch }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, CopyState> {
+        // A panic elsewhere leaves the copy whole: every change is one insertion or removal.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The controllers that it is planned for.
+    pub(super) fn controllers(&self) -> &[Controller] {
+        &self.controllers
+    }
+
+    /// The options of plans.
+    pub(super) fn plan(&self) -> Options {
+        self.plan
+    }
+
+    /// Whether everything that is needed has been listed once.
+    pub(super) fn synced(&self) -> Result<(), String> {
+        if self.lock().is_synced { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
+    }
+
+    /// How many Services wait, and how many have failed so often that the reference would have forgotten them.
+    pub(super) fn backlog(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.queue.depth(), state.queue.failing())
+    }
+
+    /// The watch shows an object.
+    pub(super) fn apply<T: Watched>(&self, object: Arc<T>) {
+        let mut state = self.lock();
+        if is_old(&mut state, &object) {
+            return;
+        }
+        if let Some(change) = inserted(&mut state, object) {
+            self.wake(&mut state, &change);
+        }
+    }
+
+    /// The watch shows that an object was deleted.
+    pub(super) fn delete<T: Watched>(&self, namespace: &str, name: &str) {
+        let mut state = self.lock();
+        let is_news = T::unseen(&mut state).is_none_or(|unseen| unseen.is_news_of_deletion(namespace, name));
+        if is_news && let Some(change) = removed::<T>(&mut state, namespace, name) {
+            self.wake(&mut state, &change);
+        }
+    }
+
+    /// A list of all objects of a resource begins.
+    pub(super) fn begin_list<T: Watched>(&self) {
+        let mut state = self.lock();
+        T::unseen(&mut state).into_iter().for_each(UnseenWrites::begin_list);
+        T::table(&mut state.cluster).begin_list();
+    }
+
+    /// The list has an object. Returns it if it is new, for the end of the list.
+    pub(super) fn list<T: Watched>(&self, object: Arc<T>) -> Option<Arc<T>> {
+        let mut state = self.lock();
+        if is_old(&mut state, &object) {
+            return None;
+        }
+        match T::table(&mut state.cluster).list(object) {
+            Ok(change) => {
+                if let Some(change) = change.map(owned) {
+                    self.wake(&mut state, &change);
+                }
+                None
+            }
+            Err(new) => Some(new),
+        }
+    }
+
+    /// The list is complete.
+    pub(super) fn end_list<T: Watched>(&self, new: Table<Arc<T>, T::Lookup>) {
+        let mut changes = Vec::new();
+        let mut state = self.lock();
+        T::table(&mut state.cluster).end_list(new, |change| changes.push(owned(change)));
+        T::unseen(&mut state).into_iter().for_each(UnseenWrites::end_list);
+        for change in &changes {
+            self.wake(&mut state, change);
+        }
+        if !state.is_synced && self.is_complete(&state.cluster) {
+            state.is_synced = true;
+            self.wake_all(&mut state);
+        }
+    }
+
+    /// Whether what the controllers need has been listed.
+    fn is_complete(&self, cluster: &Live<PlanningRows>) -> bool {
+        watched(&self.controllers).all(|resource| match resource {
+            Resource::Pod => cluster.pods.is_listed(),
+            Resource::Service => cluster.services.is_listed(),
+            Resource::Node => cluster.nodes.is_listed(),
+            Resource::Endpoints => cluster.endpoints.is_listed(),
+            Resource::EndpointSlice => cluster.slices.is_listed(),
+            _ => true,
+        })
+    }
+
+    /// Every Service, and everything that may be left of one. Endpoints that are a lock belong to none.
+    fn wake_all(&self, state: &mut CopyState) {
+        let now = Instant::now();
+        let CopyState { cluster, queue, .. } = state;
+        for service in cluster.services.last_known().rows() {
+            queue.wake(&ServiceKey::new(&service.meta.namespace, &service.meta.name), now, Cause::Change);
+        }
+        for endpoints in cluster.endpoints.last_known().rows() {
+            if !endpoints.meta.annotations.contains_key(names::LEADER) {
+                queue.wake(&ServiceKey::new(&endpoints.meta.namespace, &endpoints.meta.name), now, Cause::Leftover);
+            }
+        }
+        for (namespace, name) in cluster.slices.last_known().lookup().services() {
+            queue.wake(&ServiceKey::new(namespace, name), now, Cause::Change);
+        }
+        self.woken.notify_waiters();
+        self.woken.notify_one();
+    }
+
+    fn wake<T: Watched>(&self, state: &mut CopyState, change: &ObjectChange<T>) {
+        if !state.is_synced {
+            return;
+        }
+        let now = Instant::now();
+        for Wake { key, cause, pace } in T::affected(change, &state.cluster, &self.plan) {
+            let delay = match pace {
+                Pace::Now => Duration::ZERO,
+                Pace::Batch => self.batch,
+                Pace::Correction => self.batch.max(CORRECTION),
+            };
+            state.queue.wake(&key, now + delay, cause);
+            self.woken.notify_one();
+        }
+    }
+
+    /// The next Service that is due.
+    pub(super) async fn next(&self) -> DueService {
+        loop {
+            let woken = self.woken.notified();
+            let next = {
+                let mut state = self.lock();
+                if let Some(due) = state.queue.take(Instant::now()) {
+                    return due;
+                }
+                state.queue.next_due()
+            };
+            match next {
+                Some(due) => tokio::select! {
+                    () = woken => {}
+                    () = sleep_until(due) => {}
+                },
+                None => woken.await,
+            }
+        }
+    }
+
+    /// Whether the objects of a Service must be [read](Self::read) before it is planned.
+    pub(super) fn is_doubted(&self, key: &ServiceKey) -> bool {
+        self.lock().doubted.contains(key)
+    }
+
+    /// What a plan for a Service needs.
+    pub(super) fn input(&self, key: &ServiceKey) -> ServiceInput {
+        let state = self.lock();
+        let Live { services, pods, nodes, endpoints, slices, .. } = &state.cluster;
+        let service = services.last_known().get(&key.namespace, &key.name).cloned();
+        let pods = match service.as_ref().and_then(|service| service.selector.as_ref()) {
+            Some(selector) => {
+                let table = pods.last_known();
+                let selected = table.lookup().selected(&key.namespace, selector);
+                selected.unwrap_or_else(|| table.of_namespace(&key.namespace).to_vec())
+            }
+            None => Vec::new(),
+        };
+        ServiceInput {
+            seen: state.seen.get(key).cloned(),
+            service,
+            pods,
+            nodes: nodes.last_known().lookup().now(),
+            endpoints: endpoints.last_known().get(&key.namespace, &key.name).cloned(),
+            slices: slices.last_known().lookup().of(&key.namespace, &key.name).to_vec(),
+        }
+    }
+
+    /// The objects of a Service were read from the API server.
+    pub(super) fn read(&self, key: &ServiceKey, endpoints: Option<Endpoints>, slices: Vec<EndpointSlice>) {
+        let mut state = self.lock();
+        match endpoints {
+            Some(endpoints) => wrote(&mut state, endpoints),
+            None => forget::<Endpoints>(&mut state, &key.namespace, &key.name),
+        }
+        let known = state.cluster.slices.last_known().lookup().of(&key.namespace, &key.name).to_vec();
+        for slice in known.iter().filter(|known| !slices.iter().any(|slice| slice.meta.name == known.meta.name)) {
+            forget::<EndpointSlice>(&mut state, &key.namespace, &slice.meta.name);
+        }
+        for slice in slices {
+            wrote(&mut state, slice);
+        }
+        state.doubted.remove(key);
+    }
+
+    /// An object was written. The next plan must see it, and its event may take a while.
+    pub(super) fn wrote<T: Watched>(&self, object: T) {
+        wrote(&mut self.lock(), object);
+    }
+
+    /// An object was deleted.
+    pub(super) fn deleted<T: Watched>(&self, object: &T) {
+        forget::<T>(&mut self.lock(), object.namespace(), object.name());
+    }
+
+    /// The copy may be wrong about a Service: a write came too late, or nobody knows what became of it.
+    pub(super) fn doubt(&self, key: &ServiceKey) {
+        self.lock().doubted.insert(key.clone());
+    }
+
+    /// The sync of a Service has ended. `seen` are the times of its input, if it is settled.
+    pub(super) fn end(&self, due: &DueService, end: SyncEnd, seen: Option<SeenTimes>) {
+        let mut state = self.lock();
+        if end == SyncEnd::Settled {
+            match seen {
+                Some(seen) => {
+                    state.seen.insert(due.key.clone(), seen);
+                }
+                None => {
+                    state.seen.remove(&due.key);
+                }
+            }
+        }
+        state.queue.end(due, end, Instant::now());
+    }
+
+    /// Doubts the Services whose writes the watch does not show.
+    pub(super) fn doubt_overdue(&self) {
+        let mut state = self.lock();
+        let Some(since) = Instant::now().checked_sub(UNSEEN) else { return };
+        let mut keys = state.unseen_endpoints.overdue(since);
+        keys.extend(state.unseen_slices.overdue(since));
+        for key in keys {
+            state.queue.wake(&key, Instant::now(), Cause::Change);
+            state.doubted.insert(key);
+            self.woken.notify_one();
+        }
+    }
+}
+
+fn is_old<T: Watched>(state: &mut CopyState, object: &Arc<T>) -> bool {
+    let Some((meta, _)) = object.written() else { return false };
+    T::unseen(state).is_some_and(|unseen| !unseen.is_news(meta))
+}
+
+fn owned<T>(change: Change<'_, Arc<T>>) -> ObjectChange<T> {
+    ObjectChange { before: change.before, after: change.after.cloned() }
+}
+
+fn inserted<T: Watched>(state: &mut CopyState, object: Arc<T>) -> Option<ObjectChange<T>> {
+    T::table(&mut state.cluster).insert(object).map(owned)
+}
+
+fn removed<T: Watched>(state: &mut CopyState, namespace: &str, name: &str) -> Option<ObjectChange<T>> {
+    T::table(&mut state.cluster).remove(namespace, name).map(owned)
+}
+
+/// Enters an object that was written or read, unless the watch was quicker.
+fn wrote<T: Watched>(state: &mut CopyState, object: T) {
+    let Some((meta, service)) = object.written() else { return };
+    let known = T::table(&mut state.cluster).last_known().get(&meta.namespace, &meta.name);
+    let known = known.and_then(|known| known.written());
+    if known.is_some_and(|(known, _)| is_reached(&meta.resource_version, &known.resource_version)) {
+        return;
+    }
+    if let Some(unseen) = T::unseen(state) {
+        unseen.wrote(meta, service);
+    }
+    inserted(state, Arc::new(object));
+}
+
+/// Removes an object that was deleted, unless the watch was quicker.
+fn forget<T: Watched>(state: &mut CopyState, namespace: &str, name: &str) {
+    let before = removed::<T>(state, namespace, name).and_then(|change| change.before);
+    if let Some((meta, service)) = before.as_ref().and_then(|before| before.written())
+        && let Some(unseen) = T::unseen(state)
+    {
+        unseen.deleted(meta, service);
+    }
+}

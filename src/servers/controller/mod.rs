@@ -1,0 +1,28 @@
+//! The controller: it keeps Endpoints and EndpointSlices in a cluster as the plans of the engine want them.
+//!
+//! ```text
+//! watches ─► sink ─► cluster_copy ─ affected ─► queue ─► worker ─► plan ─► applier ─► API server
+//!                        ▲                                                   │
+//!                        └──────────────── what was written ─────────────────┘
+//! ```
+//!
+//! The modules that decide do no I/O: `affected`, `queue`, `service_input`, `trigger_times` and `unseen_writes`. The plan is the
+//! one of every other way in.
+
+mod affected;
+mod applier;
+mod cluster_copy;
+mod metrics;
+mod options;
+mod part;
+mod permissions;
+mod queue;
+mod service_input;
+mod sink;
+mod trigger_times;
+mod unseen_writes;
+mod worker;
+
+pub use options::ControllerOptions;
+pub use part::part;
+pub use permissions::permissions;

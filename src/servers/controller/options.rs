@@ -1,0 +1,30 @@
+//! Options of the controller.
+
+use std::time::Duration;
+
+use roster_engine::state::{Controller, Options};
+
+use crate::kube_api::ClusterChoice;
+
+/// Options of the controller.
+#[derive(Clone, Debug)]
+pub struct ControllerOptions {
+    /// The cluster.
+    pub cluster: ClusterChoice,
+    /// The controllers that it stands for.
+    pub controllers: Vec<Controller>,
+    /// The release to act like, and the limits.
+    pub plan: Options,
+    /// How long changes of pods, nodes and slices are collected.
+    pub batch: Duration,
+    /// How many Services are synced at the same time.
+    pub workers: usize,
+}
+
+impl ControllerOptions {
+    /// The default of the workers. A worker mostly waits for the API server.
+    pub const WORKERS: usize = 32;
+
+    /// The most threads that block at once: those of watches, of workers with large plans, and of name look-ups.
+    pub const BLOCKING_THREADS: usize = 64;
+}

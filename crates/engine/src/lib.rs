@@ -56,7 +56,6 @@ pub(crate) mod canonical_ips;
 pub mod compare;
 pub mod endpoints;
 pub mod endpointslice;
-pub mod enumeration;
 pub mod explain;
 pub mod label_values;
 pub mod local_overlay;

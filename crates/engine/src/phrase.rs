@@ -1,4 +1,4 @@
-//! Parts of sentences in messages.
+//! Parts of sentences in messages: numbers of things, names in a row, and texts of the input.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -67,6 +67,24 @@ pub fn label_text(text: &str) -> Cow<'_, str> {
     if !text.is_empty() && text.bytes().all(is_plain) { Cow::Borrowed(text) } else { Cow::Owned(format!("{text:?}")) }
 }
 
+/// `a`, `a or b`, `a, b or c`: names of which one is meant.
+pub fn any_of(names: &[impl AsRef<str>]) -> String {
+    joined(names, "or")
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn all_of(names: &[impl AsRef<str>]) -> String {
+    joined(names, "and")
+}
+
+fn joined(names: &[impl AsRef<str>], word: &str) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.split_last() {
+        Some((last, others @ [_, ..])) => format!("{} {word} {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +124,13 @@ mod tests {
             (&[(80, 1), (81, 2), (82, 3), (83, 4)], "port 80 in 1 pod, 81 in 2 pods, 82 in 3 pods, …"),
         ] {
             assert_eq!(port_numbers(&pods.iter().copied().collect(), 3), want);
+        }
+    }
+
+    #[test]
+    fn alternatives_are_named() {
+        for (names, want) in [(&[][..], ""), (&["a"], "a"), (&["a", "b"], "a or b"), (&["a", "b", "c"], "a, b or c")] {
+            assert_eq!(any_of(names), want);
         }
     }
 }

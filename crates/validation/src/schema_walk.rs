@@ -3,11 +3,11 @@
 use std::fmt;
 
 use roster_engine::{
-    enumeration::any_of,
     model::{
         json::{message::shortened, pointer::Pointer},
         nano_value,
     },
+    phrase::any_of,
     reason::Reason,
 };
 use serde::{

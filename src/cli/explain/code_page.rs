@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use anyhow::Error;
 use roster_admission::{Remedy, Rule};
 use roster_engine::{
-    enumeration::any_of,
     model::spelling::{has_word, mistyped, nearest},
+    phrase::any_of,
     reason::Reason,
 };
 use serde::Serialize;

@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 
 use serde::Serialize;
 
-use super::{aspect::ObjectDifference, difference, stored_slices::StoredSlices};
+use super::{aspect::ObjectDifference, difference};
 use crate::{
-    model::{Endpoint, EndpointSlice, Endpoints},
+    model::{Endpoint, EndpointSlice, Endpoints, StoredSlices},
     reason::{EndlessWrite, Reason},
     state::{EndpointsAction, Plan, State},
 };

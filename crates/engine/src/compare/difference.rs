@@ -6,13 +6,10 @@ use std::{
     fmt::Display,
 };
 
-use super::{
-    aspect::{Aspect, ObjectDifference},
-    stored_slices::StoredSlices,
-};
+use super::aspect::{Aspect, ObjectDifference};
 use crate::model::{
     Endpoint, EndpointPort, EndpointSlice, EndpointSubset, Endpoints, HashSeed, Labels, ObjectMeta, ObjectRef,
-    SlicePort, Text, names, protocol_or_tcp,
+    SlicePort, StoredSlices, Text, names, protocol_or_tcp,
 };
 
 /// The most addresses that are named; the others are counted.

@@ -7,7 +7,6 @@ mod against;
 mod aspect;
 mod change;
 mod difference;
-mod stored_slices;
 mod tally;
 
 pub use against::{Deviation, deviations};

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::{difference, stored_slices::StoredSlices};
+use super::difference;
 use crate::{
-    model::EndpointSlice,
+    model::{EndpointSlice, StoredSlices},
     state::{EndpointsAction, Plan, State},
 };
 

@@ -1,7 +1,12 @@
-//! The draft of the slices of one address type, between packing and the final changes.
+//! The draft of the slices of one address type, between packing and the final changes, and these changes (`finalize`).
 
-use super::new_slice;
-use crate::{model::EndpointSlice, profile::HashKind};
+use super::{job::SliceJob, new_slice, owned_slices, records};
+use crate::{
+    model::{EndpointSlice, Family},
+    profile::HashKind,
+    record::Recorder,
+    state::SliceChanges,
+};
 
 /// What happens to the slices of one address type.
 #[derive(Default)]
@@ -50,4 +55,38 @@ impl SliceDraft<'_> {
             }
         }
     }
+}
+
+/// Turns deletions into updates where something is to be created, and sets the trigger time.
+pub(super) fn finalize(
+    job: &SliceJob<'_>,
+    family: Family,
+    draft: SliceDraft<'_>,
+    changes: &mut SliceChanges,
+    recorder: &mut impl Recorder,
+) {
+    let SliceDraft { mut create, mut update, delete, unchanged, .. } = draft;
+    for stored in delete {
+        // Slices of an earlier Service of this name will be garbage-collected: their names cannot be reused.
+        match create.pop_if(|_| owned_slices::owned(stored, job.service)) {
+            // Without resource version or uid: the update is unconditional.
+            Some(mut slice) => {
+                slice.meta.name = stored.meta.name.clone();
+                update.push(slice);
+            }
+            None => changes.delete.push(stored.meta.name.clone()),
+        }
+    }
+    if job.service.meta.deleting() {
+        // Creating slices would race with the garbage collector.
+        records::not_created(job, family, &create, recorder);
+        create.clear();
+    }
+    update.sort_by(|a, b| a.meta.name.cmp(&b.meta.name));
+    for slice in create.iter_mut().chain(&mut update) {
+        job.context.set_trigger_time(&mut slice.meta);
+    }
+    changes.create.append(&mut create);
+    changes.update.append(&mut update);
+    changes.unchanged.extend(unchanged.into_iter().map(|s| s.meta.name.clone()));
 }

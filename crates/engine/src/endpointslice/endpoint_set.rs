@@ -14,9 +14,8 @@ use crate::{
 };
 
 use super::{
-    endpoint_state::EndpointState,
     findings,
-    identity::Identity,
+    identity::{EndpointState, Identity},
     job::{OUTPUT, SliceJob},
     members::{Member, Members},
     records,

@@ -4,14 +4,14 @@
 //! A sync goes through these files:
 //!
 //! ```text
-//!   families       the address types of the Service     owned_slices   the stored slices that count
+//!   job            what is read: Service, address types owned_slices   the stored slices that count
 //!   members        the pods that take part              port_groups    pods that serve the same ports
 //!   stored_index   the stored endpoints of one port group, by identity
 //!   endpoint_set   the endpoints of one port group: those that are stored, and those that need a place
 //!   packing        which endpoint goes into which slice of the draft: keep, fill, create
 //!   placeholder    the empty slice of a Service without endpoints
 //!   hints/         zones and nodes: topology-mode and trafficDistribution
-//!   finalize       the draft becomes the changes: deletions become updates if slices are created
+//!   draft          becomes the changes: deletions become updates if slices are created
 //! ```
 //!
 //! Where upstream iterates over a map in random order, everything here is sorted (ports, identity of the endpoint, name
@@ -19,9 +19,6 @@
 
 mod draft;
 mod endpoint_set;
-mod endpoint_state;
-mod families;
-mod finalize;
 mod findings;
 mod hints;
 mod identity;
@@ -51,12 +48,11 @@ use crate::{
     state::{Event, EventType, SliceChanges, SyncInput, SyncReport},
 };
 
-pub(crate) use endpoint_state::EndpointState;
-pub(crate) use identity::Identity;
+pub(crate) use identity::{EndpointState, Identity};
 pub(crate) use new_slice::{generate_name, sort_ports};
 
 use draft::SliceDraft;
-use job::{OUTPUT, SliceJob};
+use job::{OUTPUT, SliceJob, families_of};
 use members::Members;
 
 /// What the `EndpointSlice` controller does to one Service.
@@ -72,7 +68,7 @@ pub(crate) fn sync(input: &SyncInput<'_>, report: &mut SyncReport, recorder: &mu
         nodes: state.nodes,
         context,
         profile,
-        families: families::of(service),
+        families: families_of(service),
         labels: labels::desired(service),
     };
     findings::of_service(&job, report);
@@ -124,7 +120,7 @@ fn reconcile(
         let mut draft = reconcile_family(job, family, &existing, members, report, recorder);
         hints.apply(job, family, &mut draft, report, recorder);
         findings::of_draft(job, &draft, &hints, report);
-        finalize::finalize(job, family, draft, &mut changes, recorder);
+        draft::finalize(job, family, draft, &mut changes, recorder);
     }
     let served = |s: &EndpointSlice| job.families.iter().any(|f| s.address_type == AddressType::from(*f));
     changes.delete.extend(stored.iter().filter(|s| !served(s)).map(|s| s.meta.name.clone()));

@@ -10,7 +10,6 @@
 
 mod diagnosis;
 mod explanation;
-mod focus;
 mod pod_relation;
 mod selector_misses;
 mod service_causes;
@@ -23,7 +22,6 @@ pub use explanation::{
     Cause, Explanation, LabelMiss, MAX_LISTED_VERDICTS, MAX_REASONS, MAX_RECORDS, MAX_TEXT, MAX_VERDICTS, PodState,
     PodVerdict, PortName, ScopeCounts, Summary,
 };
-pub use focus::Focus;
 pub use pod_relation::PodRelation;
 pub use selector_misses::LabelGroups;
 
@@ -35,7 +33,7 @@ use crate::{
     record::{Record, Recorder},
     stale::{self, KnownTargets, PodNames, StaleReport},
     state::{Controller, Options, Plan, State},
-    unknown_kinds::plan_known_of,
+    unknown_kinds::{UnknownKinds, plan_known_of},
 };
 
 /// Explains what all three controllers make of one Service.
@@ -68,6 +66,23 @@ pub fn explain(state: &State<'_>, options: &Options) -> Explanation {
     let pods: PodNames<'_> = state.pods.iter().copied().collect();
     let targets = Some(KnownTargets::of_state(&pods, state.nodes));
     explain_only(state, options, Focus { targets, ..Focus::default() })
+}
+
+/// Which part of an explanation a caller needs, and what it knows besides the state.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Focus<'a> {
+    /// The [`selected_pods`](crate::plan::selected_pods) of the state, if the caller has asked for them.
+    pub selected: Option<&'a [&'a Pod]>,
+    /// Only this one of the selected pods, by its index.
+    pub pod: Option<usize>,
+    /// The pods that a selector without matches is compared with, if more than the pods of the state are known.
+    pub pods: Option<&'a LabelGroups<'a>>,
+    /// The kinds about which nothing is known in the namespace of the Service.
+    pub unknown: UnknownKinds,
+    /// What stored objects are compared with; without it, nothing is reported as stale.
+    pub targets: Option<KnownTargets<'a>>,
+    /// Whether to end early. The explanation is then incomplete, and the caller discards it.
+    pub interrupt: Interrupt<'a>,
 }
 
 /// The part of [`explain`] that `focus` names.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{explanation::Cause, focus::Focus, selector_misses, verdicts::VerdictTable};
+use super::{Focus, explanation::Cause, selector_misses, verdicts::VerdictTable};
 use crate::{
     membership,
     model::{EndpointSlice, ObjectKey, Pod, Service, ServicePort, TargetPort, names},

@@ -12,7 +12,6 @@ mod code_table;
 pub mod defaults;
 pub mod dns;
 mod endpoints;
-mod hash_seed;
 mod heap_size;
 pub mod installed;
 mod interrupt;
@@ -40,7 +39,6 @@ pub use address::{AddressKey, parse_lenient};
 pub use address::{Family, PodIp};
 pub use cidr::{Cidr, CidrError};
 pub use endpoints::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints};
-pub use hash_seed::HashSeed;
 pub use heap_size::HeapSize;
 pub use interrupt::{Interrupt, Interrupted};
 pub use label_query::LabelQuery;
@@ -55,12 +53,19 @@ pub use quantity::{nano_value, wide_nano_value};
 pub use resource::{Resource, ResourceScope};
 pub use service::protocol_or_tcp;
 pub use service::{Service, ServicePort, ServiceType, TargetPort};
-pub(crate) use slice::by_name;
 pub use slice::{AddressType, Conditions, Endpoint, EndpointSlice, HintName, Hints, SlicePort};
+pub(crate) use slice::{StoredSlices, by_name};
 pub(crate) use zone_shares::ZoneShares;
 
 /// Text of an object. Up to 23 bytes are stored in place, longer text is shared: a clone never copies.
 pub type Text = smol_str::SmolStr;
+
+/// The hasher of maps and sets whose keys come from requests or files: fast, with a seed of its own for each map.
+///
+/// With a fixed seed, names could be prepared that share a place in every such map, and each look-up would compare them all.
+/// The hashes of two maps cannot be compared. Nothing that is written depends on a seed: a map is looked up, or each of its
+/// values is changed by itself.
+pub type HashSeed = foldhash::fast::RandomState;
 
 /// Label, annotation and condition names that the controllers know.
 pub mod names {

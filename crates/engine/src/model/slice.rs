@@ -56,6 +56,20 @@ pub(crate) fn by_name(mut slices: Vec<&EndpointSlice>) -> Vec<&EndpointSlice> {
     slices
 }
 
+/// Slices that are looked up by name; of several with one name the last one counts.
+pub(crate) struct StoredSlices<'s>(Vec<&'s EndpointSlice>);
+
+impl<'s> StoredSlices<'s> {
+    pub(crate) fn of(slices: &[&'s EndpointSlice]) -> Self {
+        Self(by_name(slices.to_vec()))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&'s EndpointSlice> {
+        let place = self.0.binary_search_by(|slice| slice.meta.name.as_str().cmp(name)).ok()?;
+        Some(self.0[place])
+    }
+}
+
 /// The fields that are decoded. `apiVersion` and `kind` are only encoded, and never count as a difference.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

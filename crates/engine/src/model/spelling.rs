@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::enumeration::any_of;
+use crate::phrase::any_of;
 
 /// The longest text that is compared letter by letter, in bytes.
 pub const LONGEST: usize = 320;

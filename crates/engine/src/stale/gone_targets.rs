@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{controller_slices::of_service, known_targets::KnownTargets, report::StaleReport};
+use super::{StaleReport, known_targets::KnownTargets, of_service};
 use crate::{
     model::{EndpointSlice, Endpoints, ObjectKey, ObjectRef, Text, names},
     phrase::{clip, counted},

@@ -5,24 +5,31 @@
 //! A plan says what the controllers would write. These findings say what is wrong until they do, and what stays wrong
 //! because no controller writes it.
 
-mod controller_slices;
 mod gone_targets;
 mod joined_ports;
 mod known_targets;
-mod report;
 mod stored_difference;
 #[cfg(test)]
 mod tests;
 
 pub use known_targets::{KnownTargets, PodNames};
-pub use report::StaleReport;
 
 use crate::{
-    model::names,
+    model::{EndpointSlice, names},
     phrase::counted,
     reason::{Finding, Reason},
     state::{Plan, State},
 };
+
+/// What is stored for one Service and does not hold any more.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StaleReport {
+    /// The findings.
+    pub findings: Vec<Finding>,
+    /// The number of addresses in stored slices whose pod or node is gone. kube-proxy sends traffic to those that are
+    /// ready.
+    pub addresses: usize,
+}
 
 /// Compares what is stored in `state` with what exists and with `plan`, which is the plan for that state.
 pub fn find(state: &State<'_>, plan: &Plan, known: &KnownTargets<'_>) -> StaleReport {
@@ -59,7 +66,7 @@ fn orphans(state: &State<'_>, report: &mut StaleReport) {
 /// Mirrored slices of a Service that has a selector now, or whose Endpoints are gone.
 fn leftover_mirrors(state: &State<'_>, known: &KnownTargets<'_>, report: &mut StaleReport) {
     let Some(cause) = why_left_over(state, known) else { return };
-    for slice in controller_slices::of_controller(state, names::MIRROR_CONTROLLER) {
+    for slice in of_controller(state, names::MIRROR_CONTROLLER) {
         let endpoints = counted(slice.endpoints.len(), "endpoint");
         let message = format!("the slice mirrors Endpoints, but {cause}; kube-proxy still uses its {endpoints}");
         report.findings.push(Finding::new(Reason::LeftoverMirror, slice.key(), message));
@@ -73,4 +80,20 @@ fn why_left_over(state: &State<'_>, known: &KnownTargets<'_>) -> Option<&'static
         Some(_) if state.endpoints.is_none() && known.endpoints => Some("its Endpoints are gone"),
         _ => None,
     }
+}
+
+/// The slices of the Service that name this controller as their writer and are not being deleted.
+fn of_controller<'a>(state: &State<'a>, controller: &'static str) -> Vec<&'a EndpointSlice> {
+    let mut slices = of_service(state);
+    slices.retain(|s| s.managed_by().is_some_and(|by| by == controller));
+    slices
+}
+
+/// The slices of the Service that are not being deleted; all of the state, if it has no Service.
+fn of_service<'a>(state: &State<'a>) -> Vec<&'a EndpointSlice> {
+    let is_its_own = |s: &&EndpointSlice| {
+        let meta = state.service.map(|s| &s.meta);
+        meta.is_none_or(|m| m.namespace == s.meta.namespace && s.service_name() == Some(&m.name))
+    };
+    state.slices.iter().copied().filter(is_its_own).filter(|s| !s.meta.deleting()).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{controller_slices::of_controller, report::StaleReport};
+use super::{StaleReport, of_controller};
 use crate::{
     compare::{self, PublishedChange},
     model::{EndpointSlice, Endpoints, ObjectKey, ObjectMeta, Text, names},

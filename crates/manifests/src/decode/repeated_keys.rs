@@ -1,6 +1,6 @@
 //! Objects that repeat keys, and the findings about these keys.
 
-use roster_engine::{enumeration::all_of, model::json::pointer::Pointer, reason::Reason};
+use roster_engine::{model::json::pointer::Pointer, phrase::all_of, reason::Reason};
 
 use super::{
     budget::Budget,

@@ -1,16 +1,48 @@
-//! Sets the hints of one sync.
+//! Sets the hints of one sync, in the hint mode of the Service.
 
 use super::{
     super::{draft::SliceDraft, job::SliceJob, records},
-    hint_mode::HintMode,
-    settings::without_effect,
+    settings::{asks_for_zones, knows_distribution, without_effect},
     topology,
+    traffic::TrafficHints,
 };
 use crate::{
-    model::{Family, ZoneShares},
+    model::{Family, Service, ZoneShares},
+    profile::{Profile, TrafficDistribution},
     record::Recorder,
     state::{Event, EventType, SyncReport},
 };
+
+/// The hints that a Service asks for, as the release understands it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum HintMode {
+    /// No hints: stored ones are removed.
+    None,
+    /// `topology-mode: Auto`: zones get endpoints in proportion to their CPU.
+    Topology,
+    /// `trafficDistribution`: every endpoint serves its own zone, or its own node.
+    Traffic(TrafficHints),
+}
+
+impl HintMode {
+    /// The mode of a Service: the annotation wins over `spec.trafficDistribution`.
+    pub(in super::super) fn of(service: &Service, profile: &Profile) -> Self {
+        if asks_for_zones(service, profile) {
+            return Self::Topology;
+        }
+        let Some(value) = service.traffic_distribution.as_ref().filter(|v| knows_distribution(v, profile)) else {
+            return Self::None;
+        };
+        let nodes = value == "PreferSameNode";
+        let empty_zone = profile.traffic_distribution == TrafficDistribution::CloseWithEmptyZone;
+        Self::Traffic(TrafficHints { nodes, empty_zone })
+    }
+
+    /// Whether endpoints without a zone are hinted for the zone `""` (versions.md#s13).
+    pub(in super::super) fn hints_empty_zone(self) -> bool {
+        matches!(self, Self::Traffic(traffic) if traffic.empty_zone)
+    }
+}
 
 /// Sets the hints of one sync. It remembers what upstream's topology cache remembers between address types.
 pub(in super::super) struct Hinter<'a> {

@@ -1,14 +1,12 @@
 //! Hints: the zones or nodes that an endpoint should serve.
 
 mod allocation;
-mod hint_mode;
 mod hinter;
 mod settings;
 mod topology;
 mod traffic;
 
-pub(super) use hint_mode::HintMode;
-pub(super) use hinter::Hinter;
+pub(super) use hinter::{HintMode, Hinter};
 pub(super) use settings::without_effect;
 pub use settings::{asks_for_zones, knows_distribution};
 pub(super) use traffic::is_ready;

@@ -15,11 +15,9 @@ mod endpoints;
 mod losses;
 mod objects;
 mod slices;
-mod target;
 #[cfg(test)]
 mod tests;
 
 pub use conversion_review::{UnanswerableReview, answer_conversion_review, answer_conversion_review_until};
 pub use losses::LostField;
-pub use objects::{Conversion, ConversionFailure, MAX_TEXT, convert_objects, convert_objects_until};
-pub use target::ConversionTarget;
+pub use objects::{Conversion, ConversionFailure, ConversionTarget, MAX_TEXT, convert_objects, convert_objects_until};

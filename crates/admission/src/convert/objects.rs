@@ -1,6 +1,6 @@
-//! Conversion of many objects. Each one is converted, is left as it is, or fails on its own.
+//! Conversion of many objects to a target. Each one is converted, is left as it is, or fails on its own.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use roster_engine::model::{
     Interrupt, Interrupted, ObjectKey, Text,
@@ -15,9 +15,60 @@ use super::{
     endpoints::{self, SliceSource},
     losses::{Losses, LostField},
     slices,
-    target::ConversionTarget,
 };
-use crate::policy;
+use crate::policy::{self, PolicyVersion};
+
+/// The target of a conversion. Objects that it does not apply to stay as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConversionTarget {
+    /// `EndpointSlice`s of this version.
+    Slice(SliceVersion),
+    /// `EndpointSlice`s become `Endpoints`, one for each Service.
+    Endpoints,
+    /// `Endpoints` become `EndpointSlice`s of v1.
+    EndpointSlice,
+    /// `EndpointPolicy` objects of this version.
+    Policy(PolicyVersion),
+}
+
+impl ConversionTarget {
+    /// All targets, in the order of the documentation.
+    pub const ALL: [Self; 6] = [
+        Self::EndpointSlice,
+        Self::Endpoints,
+        Self::Slice(SliceVersion::V1),
+        Self::Slice(SliceVersion::V1beta1),
+        Self::Policy(PolicyVersion::V1),
+        Self::Policy(PolicyVersion::V1alpha1),
+    ];
+
+    /// The name: a kind, or a group and a version.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Slice(version) => version.api_version(),
+            Self::Endpoints => "Endpoints",
+            Self::EndpointSlice => "EndpointSlice",
+            Self::Policy(version) => version.api_version(),
+        }
+    }
+}
+
+impl fmt::Display for ConversionTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ConversionTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|t| t.as_str() == text).ok_or_else(|| {
+            let all: Vec<&str> = Self::ALL.iter().map(|t| t.as_str()).collect();
+            format!("expected {}", all.join(", "))
+        })
+    }
+}
 
 /// Longest text of an object that is converted: it takes many times the text in memory. An API server stores 1.5 MiB.
 pub const MAX_TEXT: usize = 4 << 20;

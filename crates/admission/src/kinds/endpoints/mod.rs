@@ -3,9 +3,8 @@
 mod capacity;
 mod checked_endpoints;
 mod duplicates;
-mod headless;
 
-use roster_engine::model::names;
+use roster_engine::model::{json::pointer::pointer, names};
 use serde::de::IgnoredAny;
 
 use super::{
@@ -13,12 +12,13 @@ use super::{
     object_check::{self, CheckedObject, ObjectCheck, Subject, check_managed_by},
 };
 use crate::{
-    Rule,
+    KnownClusterIp, Rule, Unknown,
     decision::Decision,
     fault::{Fault, ObjectTraffic},
-    findings::RuleFindings,
+    findings::{Correction, RuleFindings},
     knowledge::Knowledge,
     owner,
+    patch::{PatchOp, set},
     request::{AdmissionRequest, Stage},
     settings::Settings,
 };
@@ -42,7 +42,7 @@ pub(super) fn run(
 impl<A> CheckedEndpoints<A> {
     const CAPACITY: ObjectCheck<Self> =
         ObjectCheck { rules: &[Rule::OverCapacity, Rule::OverCapacityWarning], check: capacity::check };
-    const HEADLESS: ObjectCheck<Self> = ObjectCheck { rules: &[Rule::HeadlessLabel], check: headless::check };
+    const HEADLESS: ObjectCheck<Self> = ObjectCheck { rules: &[Rule::HeadlessLabel], check: check_headless };
 }
 
 impl ReadAddress for IgnoredAny {
@@ -102,6 +102,34 @@ fn check_deprecated(subject: &Subject<'_, CheckedEndpoints<CheckedAddress>>, fin
             format_args!(""),
             format_args!("v1 Endpoints are deprecated since 1.33; write discovery.k8s.io/v1 EndpointSlices"),
         );
+    }
+}
+
+/// [`Rule::HeadlessLabel`], which marks the Endpoints of a headless Service. Mirrored slices inherit the label, and kube-proxy ignores slices that have it.
+fn check_headless<A>(subject: &Subject<'_, CheckedEndpoints<A>>, findings: &mut RuleFindings<'_>) {
+    let service = match subject.cluster.service(subject.namespace, subject.name) {
+        // A Service from a file may not have a cluster IP yet: whether it is headless is not known.
+        Ok(Some(service)) if !service.is_external_name && service.cluster_ip != KnownClusterIp::Missing => service,
+        Ok(_) => return,
+        Err(Unknown(why)) => return findings.unchecked(Rule::HeadlessLabel, why),
+    };
+    let path = ["metadata", "labels", names::HEADLESS];
+    let field = format_args!("metadata.labels[{}]", names::HEADLESS);
+    let present = subject.object.metadata.labels.contains_key(names::HEADLESS);
+    match (service.cluster_ip == KnownClusterIp::Headless, present) {
+        (true, false) => {
+            let message = format_args!("is missing, but the Service is headless");
+            let patch = || set(subject.raw, &path, "");
+            let correction = Correction { field, message, change: format_args!("added"), patch };
+            findings.correct(Rule::HeadlessLabel, correction);
+        }
+        (false, true) => {
+            let message = format_args!("is set, but the Service is not headless");
+            let patch = || vec![PatchOp::remove(pointer(&path))];
+            let correction = Correction { field, message, change: format_args!("removed"), patch };
+            findings.correct(Rule::HeadlessLabel, correction);
+        }
+        _ => {}
     }
 }
 

@@ -1,29 +1,31 @@
 //! Checks of Services.
 
-mod external;
-mod labels;
 mod pods;
-mod tolerate;
 mod topology;
 
-use roster_engine::model::{Service, ServicePort, ServiceType, TargetPort, names, protocol_or_tcp};
+use roster_engine::model::{AddressKey, Service, ServicePort, ServiceType, TargetPort, names, protocol_or_tcp};
 
 pub use self::pods::POD_RULES;
-use super::object_check::{CheckedObject, ObjectCheck};
+use super::{
+    addresses::objection,
+    object_check::{CheckedObject, ObjectCheck, Subject},
+};
 use crate::{
     Rule,
-    fault::{ObjectTraffic, Traffic, TrafficPort},
+    fault::{AddressReadiness, Fault, ObjectTraffic, Traffic, TrafficPort},
+    findings::{Correction, RuleFindings},
+    patch::set,
 };
 
 impl CheckedObject for Service {
     const CHECKS: &'static [ObjectCheck<Self>] = &[
-        ObjectCheck { rules: &[Rule::TolerateUnready, Rule::TolerateUnreadyValue], check: tolerate::check },
-        ObjectCheck { rules: &[Rule::ReservedLabel], check: labels::check },
+        ObjectCheck { rules: &[Rule::TolerateUnready, Rule::TolerateUnreadyValue], check: check_tolerate },
+        ObjectCheck { rules: &[Rule::ReservedLabel], check: check_reserved_labels },
         ObjectCheck { rules: &[Rule::TopologyMode], check: topology::check_mode },
         ObjectCheck { rules: &[Rule::TrafficDistribution], check: topology::check_distribution },
         ObjectCheck { rules: &[Rule::SuperedgeKeys], check: topology::check_superedge },
         ObjectCheck { rules: &[Rule::OpenyurtKeys], check: topology::check_openyurt },
-        ObjectCheck { rules: &[Rule::ExternalIp, Rule::LoadBalancerIp], check: external::check },
+        ObjectCheck { rules: &[Rule::ExternalIp, Rule::LoadBalancerIp], check: check_external },
         ObjectCheck { rules: POD_RULES, check: pods::check },
     ];
 
@@ -52,4 +54,81 @@ impl CheckedObject for Service {
             all: vec![Traffic::to(ports).for_pods(selector)],
         }
     }
+}
+
+/// [`Rule::TolerateUnready`] and [`Rule::TolerateUnreadyValue`]. Up to 1.23 the annotation replaces `publishNotReadyAddresses`,
+/// in both directions.
+fn check_tolerate(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_>) {
+    const ANNOTATION: &str = names::TOLERATE_UNREADY;
+    let service = subject.object;
+    let Some(text) = service.meta.annotations.get(ANNOTATION) else { return };
+    let Some(publish) = service.tolerates_unready() else {
+        findings.add(
+            Rule::TolerateUnreadyValue,
+            Fault::Text(text),
+            format_args!("metadata.annotations[{ANNOTATION}]"),
+            format_args!("{text:?} is not a Go boolean"),
+        );
+        return;
+    };
+    if publish != service.publish_not_ready {
+        let correction = Correction {
+            field: format_args!("spec.publishNotReadyAddresses"),
+            message: format_args!("is {}, but the annotation says {publish}", !publish),
+            change: format_args!("set to {publish}"),
+            patch: || set(subject.raw, &["spec", "publishNotReadyAddresses"], publish),
+        };
+        findings.correct(Rule::TolerateUnready, correction);
+    }
+}
+
+/// Labels that are reserved for controllers, and their effects. The value does not matter: controllers look for the key.
+const RESERVED_LABELS: [(&str, &str); 4] = [
+    (names::HEADLESS, "kube-proxy ignores a Service with this label"),
+    (names::SERVICE_NAME, "the label names the Service of a slice"),
+    (names::SLICE_MANAGED_BY, "the label names the writer of a slice"),
+    (names::ENDPOINTS_MANAGED_BY, "the Endpoints controller writes Endpoints at every sync"),
+];
+
+/// [`Rule::ReservedLabel`].
+fn check_reserved_labels(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_>) {
+    for (label, why) in RESERVED_LABELS {
+        if subject.object.meta.labels.contains_key(label) {
+            findings.add(
+                Rule::ReservedLabel,
+                Fault::Text(label),
+                format_args!("metadata.labels[{label}]"),
+                format_args!("{why}"),
+            );
+        }
+    }
+}
+
+/// [`Rule::ExternalIp`] and [`Rule::LoadBalancerIp`] (CVE-2020-8554).
+fn check_external(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_>) {
+    let service = subject.object;
+    let ranges = findings.settings().ranges.lookup();
+    for (i, ip) in service.external_ips.iter().enumerate() {
+        if let Some(why) = objection(&ranges, ip) {
+            let field = format_args!("spec.externalIPs[{i}]");
+            findings.add(Rule::ExternalIp, redirected(ip, AddressReadiness::Ready), field, format_args!("{ip} {why}"));
+        }
+    }
+    let ip = &service.load_balancer_ip;
+    if !ip.is_empty()
+        && let Some(why) = objection(&ranges, ip)
+    {
+        let field = format_args!("spec.loadBalancerIP");
+        findings.add(Rule::LoadBalancerIp, redirected(ip, requested(service.kind)), field, format_args!("{ip} {why}"));
+    }
+}
+
+/// How far a Service of this type takes the traffic of its load balancer IP: the field has no effect on other types.
+fn requested(kind: ServiceType) -> AddressReadiness {
+    if kind == ServiceType::LoadBalancer { AddressReadiness::Ready } else { AddressReadiness::NotReady }
+}
+
+/// The fault of an address whose traffic the Service redirects to its pods.
+fn redirected(ip: &str, readiness: AddressReadiness) -> Fault<'_> {
+    Fault::Address { address: AddressKey::of(ip), traffic: 0, readiness }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! object ─► object_type   (api_kinds: what Kubernetes has)
 //!        ─► schema_walk   (fields.json.gz: names and types of Kubernetes' published schemas)         ─┐
-//!        ─► object_meta, owners   (names, labels, owners and finalizers)                             ─┤
+//!        ─► object_meta   (names, labels, owners and finalizers)                                     ─┤
 //!        ─► service…, endpoints, endpoint_slice, node, workload_spec, pod_spec  (values, by the kind) ─┴─► findings
 //!           workload_spec ─► rollout, job, cron_job, autoscaler, volume_claim
 //!           pod_spec ─► pod
@@ -25,12 +25,9 @@ mod field;
 mod job;
 mod job_policies;
 mod labels;
-mod metrics;
 mod node;
 mod object_meta;
-mod object_reference;
 mod object_type;
-mod owners;
 mod pod;
 mod pod_spec;
 mod rollout;
@@ -110,7 +107,6 @@ pub fn is_refusal(finding: &Finding) -> bool {
 /// Checks the values of an object of the kind.
 fn check_values(object: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
     object_meta::check(&object.key("metadata"), kind, faults);
-    owners::check(object, kind, faults);
     match kind {
         "Service" => {
             let (root, field) = (Pointer::At("/spec"), object.key("spec"));

@@ -1,4 +1,6 @@
-//! Names, labels and annotations of an object.
+//! Names, labels, annotations, owners and finalizers of an object.
+
+use std::collections::BTreeSet;
 
 use roster_engine::{
     model::{Resource, ResourceScope, dns},
@@ -9,6 +11,7 @@ use super::{
     faults::{Faults, quoted},
     field::Field,
     labels::{check_annotations, check_labels},
+    values::not_qualified,
 };
 
 /// Checks the metadata of an object.
@@ -21,6 +24,9 @@ pub(super) fn check(metadata: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_
     check_namespace(&metadata.key("namespace"), kind, faults);
     check_labels(&metadata.key("labels"), faults);
     check_annotations(&metadata.key("annotations"), faults);
+    check_prefix(&metadata.key("generateName"), kind, faults);
+    check_owners(&metadata.key("ownerReferences"), faults);
+    check_finalizers(&metadata.key("finalizers"), faults);
 }
 
 /// The name of a kind whose names have another form than the decoder knows.
@@ -49,5 +55,64 @@ fn check_namespace(namespace: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_
         namespace.refuse(format!("a {kind} is in no namespace"), faults);
     } else if !dns::is_label(text.as_bytes()) {
         namespace.refuse(format!("{} is not the name of a namespace: {LABEL_FORM}", quoted(text)), faults);
+    }
+}
+
+/// Finalizers whose names do not have a domain.
+const STANDARD: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+/// An API server appends letters to the prefix, so that it may end with a `-`.
+fn check_prefix(prefix: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
+    let text = prefix.text();
+    let example = match text.strip_suffix('-') {
+        Some(begin) if !begin.is_empty() => format!("{begin}a"),
+        _ => text.to_owned(),
+    };
+    let is_name = match kind {
+        "Service" | "Namespace" | "StatefulSet" => dns::is_label(example.as_bytes()),
+        _ => dns::is_subdomain(example.as_bytes()),
+    };
+    if !text.is_empty() && !is_name {
+        prefix.refuse(format!("{} is not the beginning of a name of a {kind}", quoted(text)), faults);
+    }
+}
+
+fn check_owners(owners: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let mut controllers = 0;
+    for owner in owners.items() {
+        let version = owner.key("apiVersion");
+        if version.as_text().is_some_and(|text| text.rsplit('/').next() == Some("")) {
+            version.require("the version is missing", faults);
+        }
+        for name in ["kind", "name", "uid"] {
+            let field = owner.key(name);
+            if field.as_text() == Some("") {
+                field.require("it must not be empty", faults);
+            }
+        }
+        if version.text() == "v1" && owner.key("kind").text() == "Event" {
+            owner.key("kind").refuse("an Event cannot own objects", faults);
+        }
+        controllers += usize::from(owner.key("controller").is_true());
+    }
+    if controllers > 1 {
+        owners.refuse("only one owner may have controller: true", faults);
+    }
+}
+
+fn check_finalizers(finalizers: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let mut names = BTreeSet::new();
+    for finalizer in finalizers.items() {
+        let Some(name) = finalizer.as_text() else { continue };
+        names.insert(name);
+        if let Some(why) = not_qualified(name) {
+            finalizer.refuse(format!("{} is not the name of a finalizer: {why}", quoted(name)), faults);
+        } else if !name.contains('/') && !STANDARD.contains(&name) {
+            let message = format!("{} has no domain, such as example.com/{name}", quoted(name));
+            finalizer.refuse(message, faults);
+        }
+    }
+    if ["orphan", "foregroundDeletion"].iter().all(|name| names.contains(name)) {
+        finalizers.refuse("orphan and foregroundDeletion exclude each other", faults);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use roster_engine::{model::HashSeed, reason::Reason};
 
-use super::place::PodPlace;
+use super::PodPlace;
 use crate::{
     faults::{Faults, quoted},
     field::{Field, PROTOCOLS, Presence},

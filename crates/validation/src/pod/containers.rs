@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{
-    container_ports, container_ports::HostPorts, environment, mounts, place::PodPlace, probes, resources, restarts,
-    security, volumes::Volumes,
+    PodPlace,
+    container_ports::{self, HostPorts},
+    environment, mounts, probes, resources, restarts, security,
+    volumes::Volumes,
 };
 use crate::{
     faults::{Faults, quoted},

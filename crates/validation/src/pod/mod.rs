@@ -17,9 +17,7 @@ mod field_refs;
 mod mounts;
 mod os;
 mod paths;
-mod place;
 mod probes;
-mod profiles;
 mod projected;
 mod resource_claims;
 mod resources;
@@ -41,7 +39,6 @@ use super::{
 };
 pub(super) use affinity::check_own_labels;
 pub(super) use annotations::check as check_annotations;
-pub(super) use place::PodPlace;
 pub(super) use resources::check_name as check_resource_name;
 
 const POD: &FieldRules = &[
@@ -57,6 +54,17 @@ const POD: &FieldRules = &[
     ("preemptionPolicy", Presence::Nullable, FieldRule::OneOf(&["PreemptLowerPriority", "Never"])),
     ("activeDeadlineSeconds", Presence::Optional, FieldRule::Range(1, i32::MAX as i64)),
 ];
+
+/// Where a spec stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PodPlace {
+    /// In a Pod. An API server fills in host ports, and checks a little more.
+    Pod,
+    /// In the template of a workload.
+    Template,
+    /// In the template of a StatefulSet, which sets hostname and subdomain of its pods, and replaces volumes.
+    StatefulSet,
+}
 
 /// Names that the controller of a StatefulSet sets, so that those in its template are ignored.
 const IDENTITY: &FieldRules =

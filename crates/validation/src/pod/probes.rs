@@ -2,7 +2,7 @@
 
 use roster_engine::reason::Reason;
 
-use super::place::PodPlace;
+use super::PodPlace;
 use crate::{
     faults::{Faults, quoted},
     field::{Field, FieldRule, FieldRules, NOT_NEGATIVE, Presence, check_fields},

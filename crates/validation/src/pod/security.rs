@@ -1,6 +1,6 @@
 //! The security settings of pods and containers.
 
-use super::{profiles, sysctls, windows};
+use super::{paths::check_descending, sysctls, windows};
 use crate::{
     faults::Faults,
     field::{Field, FieldRule, FieldRules, Presence, check_fields},
@@ -32,7 +32,7 @@ pub(super) fn check_pod(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
         ID.check(&group, Presence::Optional, faults);
     }
     sysctls::check(&security.key("sysctls"), spec, faults);
-    profiles::check(&security, faults);
+    check_profiles(&security, faults);
     windows::check(spec, faults);
 }
 
@@ -40,7 +40,7 @@ pub(super) fn check_pod(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
 pub(super) fn check_container(container: &Field<'_, '_>, spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
     let security = container.key("securityContext");
     check_fields(&security, CONTAINER, faults);
-    profiles::check(&security, faults);
+    check_profiles(&security, faults);
     windows::check_options(&security.key("windowsOptions"), faults);
     let mounts = security.key("procMount");
     if mounts.text() == "Unmasked" && !spec.key("hostUsers").is_false() {
@@ -56,5 +56,39 @@ pub(super) fn check_container(container: &Field<'_, '_>, spec: &Field<'_, '_>, f
     let capabilities = security.key("capabilities");
     if capabilities.key("add").items().any(|capability| capability.text() == "CAP_SYS_ADMIN") {
         escalation.refuse("a container with CAP_SYS_ADMIN can escalate its privileges", faults);
+    }
+}
+
+const PROFILE_TYPES: FieldRule = FieldRule::OneOf(&["Localhost", "RuntimeDefault", "Unconfined"]);
+const MOST_NAME_CHARACTERS: usize = 4095;
+
+/// Checks both profiles of a security context.
+fn check_profiles(security: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    let (seccomp, app_armor) = (security.key("seccompProfile"), security.key("appArmorProfile"));
+    check_profile_type(&seccomp, faults);
+    check_descending(&seccomp.key("localhostProfile"), faults);
+    check_profile_type(&app_armor, faults);
+    let name = app_armor.key("localhostProfile");
+    if name.text().trim() != name.text() {
+        name.refuse("a profile has no spaces around its name", faults);
+    } else if name.as_text() == Some("") {
+        name.require("it must not be empty", faults);
+    } else if name.text().len() > MOST_NAME_CHARACTERS {
+        name.refuse(format!("it has more than {MOST_NAME_CHARACTERS} characters"), faults);
+    }
+}
+
+/// Only a profile of type Localhost has a name.
+fn check_profile_type(profile: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    if !profile.is_set() {
+        return;
+    }
+    let (kind, name) = (profile.key("type"), profile.key("localhostProfile"));
+    PROFILE_TYPES.check(&kind, Presence::Required, faults);
+    match kind.text() {
+        "Localhost" if !name.is_set() => name.require("a profile of type Localhost needs a name", faults),
+        "Localhost" => {}
+        _ if name.is_set() => name.refuse("it needs type: Localhost", faults),
+        _ => {}
     }
 }

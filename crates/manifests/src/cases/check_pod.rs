@@ -3,8 +3,7 @@
 use roster_engine::{explain::PodVerdict, record::Scope};
 
 use super::{
-    explanation_by_pod::ExplanationByPod,
-    test_answer::{Explained, first_names},
+    test_answer::{Explained, ExplanationByPod, first_names},
     test_file::PodExpectation,
     test_input::TestInput,
     test_result::{Difference, Differences},

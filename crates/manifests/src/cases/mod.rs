@@ -7,13 +7,11 @@
 //!
 //! Nothing is decided here: every check reads the answer of a function that a command prints.
 
+mod check_changes;
 mod check_findings;
-mod check_plan;
 mod check_pod;
 mod check_review;
 mod check_serves;
-mod check_upgrade;
-mod explanation_by_pod;
 mod test_answer;
 mod test_file;
 mod test_file_fault;
@@ -37,8 +35,8 @@ pub fn evaluate(case: &TestCase, input: &TestInput<'_>) -> TestResult {
         match check {
             Check::Serves(check) => check_serves::check(check, input),
             Check::Pod(check) => check_pod::check(check, input),
-            Check::Plan(check) => check_plan::check(check, input),
-            Check::Upgrade(check) => check_upgrade::check(check, input),
+            Check::Plan(check) => check_changes::check_plan(check, input),
+            Check::Upgrade(check) => check_changes::check_upgrade(check, input),
             Check::Review(check) => check_review::check(check, input),
             Check::Findings(check) => check_findings::check(check, input),
         }

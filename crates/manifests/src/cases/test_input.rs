@@ -19,8 +19,7 @@ use roster_engine::{
 use serde_json::value::RawValue;
 
 use super::{
-    explanation_by_pod::ExplanationByPod,
-    test_answer::{Answer, Question},
+    test_answer::{Answer, ExplanationByPod, Question},
     test_file::PortChoice,
 };
 use crate::inventory::{Entry, Index, Snapshot, whole};

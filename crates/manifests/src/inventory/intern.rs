@@ -1,10 +1,14 @@
 //! Shares the parts that many objects have in common.
 
-use std::{collections::HashSet, hash::Hash, sync::Arc};
+use std::{
+    collections::HashSet,
+    hash::{BuildHasher, Hash},
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use roster_engine::model::{ContainerPort, EndpointAddress, HashSeed, Labels, OwnerReference, Text};
+use roster_engine::model::{ContainerPort, EndpointAddress, HashSeed, Labels, ObjectRef, OwnerReference, Text};
 
-use super::{objects::AnyObject, targets::Targets};
+use super::objects::AnyObject;
 
 /// Replaces equal parts of objects by one copy: pods of a workload have the same labels and ports, a node runs many of
 /// them, and Endpoints and slices refer to them. A cluster takes about half the memory.
@@ -97,5 +101,30 @@ impl<T: Clone + Eq + Hash> Pool<T> {
             self.0.clear();
         }
         self.0.insert(value.clone());
+    }
+}
+
+/// The references to all pods, shared by all threads: pods, Endpoints and slices are read one kind after the other.
+///
+/// All of a reference is hashed: any number of references may have the same uid.
+#[derive(Debug, Default)]
+pub struct Targets {
+    /// It chooses the set of a reference, the same one on every thread.
+    hasher: HashSeed,
+    seen: [Mutex<HashSet<Arc<ObjectRef>, HashSeed>>; 16],
+}
+
+impl Targets {
+    pub(super) fn share(&self, target: &mut Arc<ObjectRef>) {
+        if target.uid.is_empty() {
+            return;
+        }
+        let hash = self.hasher.hash_one(&**target);
+        let shard = usize::try_from(hash >> 60).unwrap_or_default();
+        let mut seen = self.seen[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        match seen.get(target) {
+            Some(first) => *target = Arc::clone(first),
+            None => drop(seen.insert(Arc::clone(target))),
+        }
     }
 }

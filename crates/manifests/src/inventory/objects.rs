@@ -17,7 +17,7 @@ use super::{
     assumed_counts::AssumedPodCounts,
     custom_resources::CustomResources,
     findings::Findings,
-    targets::Targets,
+    intern::Targets,
     workloads::{Autoscaler, UnreadObjects, Workload},
 };
 

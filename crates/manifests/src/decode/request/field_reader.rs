@@ -20,7 +20,7 @@ use super::{
         BETA, FieldErrors, FieldTable, ListContent, RequestBody, RequestError, RequestFields, ValueContent, kind,
     },
     request_options::RequestOptions,
-    view_options::ViewOptions,
+    view_request::ViewOptions,
 };
 use crate::decode::{
     DecodeError, DecodeReason, Source,

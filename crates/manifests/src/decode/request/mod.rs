@@ -16,15 +16,13 @@ mod request_options;
 mod review_request;
 #[cfg(test)]
 mod tests;
-mod view_options;
 mod view_request;
 
 use std::collections::HashSet;
 
 pub use request_fields::{FieldError, FieldErrors, RequestBody, RequestError};
 pub use review_request::{ReviewRequest, read_review};
-pub use view_options::{ViewOptions, ViewScheme};
-pub use view_request::{ViewRequest, read_view};
+pub use view_request::{ViewOptions, ViewRequest, ViewScheme, read_view};
 
 use roster_engine::{
     model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod},

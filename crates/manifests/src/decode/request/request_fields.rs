@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use FieldContent::{Many, One};
 
-use super::{request_options::RequestOptions, view_options::ViewSettings};
+use super::{request_options::RequestOptions, view_request::ViewSettings};
 use crate::{
     decode::{
         DecodeError,

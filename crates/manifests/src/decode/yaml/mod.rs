@@ -7,7 +7,6 @@
 
 mod broken;
 mod indentation;
-mod mapping_keys;
 mod merge;
 mod scalar;
 
@@ -34,7 +33,7 @@ use super::{
 use crate::inventory::Inventory;
 pub use broken::BrokenDocument;
 pub(super) use broken::documents_as_json;
-use mapping_keys::{MappingKeys, WANTS_MAPPING, is_merge_key};
+use merge::{MappingKeys, WANTS_MAPPING, is_merge_key};
 use scalar::{Scalar, quoted};
 
 /// Most bytes that aliases and merge keys add and that are recorded for them, all together. A few aliases can expand to terabytes, and

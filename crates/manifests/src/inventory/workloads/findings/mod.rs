@@ -21,7 +21,6 @@ mod scaling_tests;
 #[cfg(test)]
 mod selected_tests;
 mod selection;
-mod selector_fault;
 mod service_checks;
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use roster_engine::{
 use super::{
     manifests::Manifests,
     matching::{POD_INDEX, POD_NAME, ordinal, workload_name},
-    selector_fault::SelectorFault,
+    unmatched::SelectorFault,
 };
 use crate::inventory::workloads::workload::{Workload, WorkloadController};
 

@@ -14,8 +14,7 @@ use super::{
     near_miss::NearbyCandidates,
     ports::SelectedPorts,
     selection::Selection,
-    selector_fault::{SelectorFault, not_checked},
-    unmatched::Namespaces,
+    unmatched::{Namespaces, SelectorFault, not_checked},
     unread_index::UnreadMatch,
 };
 use crate::inventory::workloads::{assume::WorkloadPods, workload::Workload};

@@ -13,9 +13,28 @@ use super::{
     manifests::Manifests,
     matching::Candidate,
     near_miss::{NearMiss, NearbyCandidates},
-    selector_fault::{SelectorFault, not_checked},
     unread_index::UnreadMatch,
 };
+
+/// What is wrong with a selector.
+#[derive(Clone, Debug)]
+pub(super) struct SelectorFault {
+    pub(super) code: Reason,
+    pub(super) severity: Severity,
+    pub(super) message: String,
+}
+
+impl SelectorFault {
+    pub(super) fn new(code: Reason, message: String) -> Self {
+        Self { code, severity: code.severity(), message }
+    }
+}
+
+/// The finding that what cannot be read may have the pods: even what looks like a typo may be right.
+pub(super) fn not_checked(message: &str, unread: &str) -> SelectorFault {
+    let message = format!("{message}; not checked: whether it matches pods of {unread}, which cannot be read");
+    SelectorFault::new(Reason::SelectorNotChecked, message)
+}
 
 /// The namespaces, and all that is in them.
 pub(super) struct Namespaces<'n, 'a> {

@@ -1,11 +1,9 @@
-//! The async runtime of a server.
+//! The async runtime of a server, and how the memory that it frees returns to the operating system.
 
-use std::time::Duration;
+use std::{hint::black_box, time::Duration};
 
 use anyhow::Context;
-use tokio::runtime::Builder;
-
-use super::freed_memory::return_freed_memory;
+use tokio::{runtime::Builder, time::sleep};
 
 /// How long a thread waits for blocking work: meanwhile it keeps memory of its own.
 const IDLE_THREAD: Duration = Duration::from_secs(2);
@@ -27,6 +25,23 @@ pub(crate) fn run<T>(blocking_threads: usize, server: impl Future<Output = anyho
     // Do not wait for computations that outlived the drain limit.
     runtime.shutdown_background();
     done
+}
+
+/// How often memory is returned.
+const EVERY: Duration = Duration::from_secs(1);
+/// More than a segment of mimalloc, which is 32 MiB.
+const LARGE: usize = 40 << 20;
+
+/// Returns freed memory every second.
+///
+/// mimalloc returns memory a moment after it was freed, but only while some thread takes or frees a segment. After a large
+/// plan, the thread that made it ends, and an idle server would keep all of its memory. Reserving and freeing a segment makes
+/// mimalloc look; the segment itself is never written, and takes no memory.
+async fn return_freed_memory() {
+    loop {
+        sleep(EVERY).await;
+        drop(black_box(Vec::<u8>::with_capacity(LARGE)));
+    }
 }
 
 #[cfg(test)]

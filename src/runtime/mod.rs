@@ -12,7 +12,6 @@ pub mod certificates;
 pub mod clock;
 pub(crate) mod file_lock;
 pub mod files;
-pub(crate) mod freed_memory;
 pub mod net;
 pub(crate) mod places;
 pub(crate) mod pretty_json;

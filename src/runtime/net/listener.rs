@@ -6,10 +6,9 @@ use futures::FutureExt;
 use tokio::time::sleep;
 
 use super::{
-    bound_socket::BoundSocket,
+    bound_socket::{BoundSocket, ListenAddress},
     connection::{Connections, OpenedStream},
     connection_stream::ConnectionStream,
-    listen_address::ListenAddress,
     peer::Peer,
     socket::set_options,
     tls_options::TlsOptions,

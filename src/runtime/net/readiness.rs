@@ -2,7 +2,7 @@
 
 use futures::{FutureExt, future::BoxFuture};
 
-use super::{health::Health, listen_address::ListenAddress, tls_options::TlsOptions};
+use super::{bound_socket::ListenAddress, health::Health, tls_options::TlsOptions};
 
 /// The readiness checks of a server or of a part of it. `/readyz` succeeds while all of them do.
 #[derive(Default)]

@@ -14,10 +14,9 @@ use tokio::time::{sleep, timeout};
 use super::{
     Health, Readiness, Socket, Tasks, admin,
     admin_thread::AdminThread,
-    bound_socket::BoundSocket,
+    bound_socket::{BoundSocket, ListenAddress},
     connection::{ConnectionLimits, Connections, ListenerPlaces},
     heartbeat::Heartbeat,
-    listen_address::ListenAddress,
     listener::Listener,
     readiness_reports::ReadinessReports,
     tls_options::TlsOptions,

@@ -13,7 +13,7 @@ use rustls::{
     },
 };
 
-use super::{CertificateInfo, KeyPairError, certificates, provider::provider};
+use super::{CertificateInfo, KeyPairError, certificates, provider};
 
 /// CAs of clients.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use rustls::{
     server::danger::ClientCertVerifier,
 };
 
-use super::{CertificateInfo, client_ca::ClientCa, provider::provider};
+use super::{CertificateInfo, client_ca::ClientCa, provider};
 
 /// A certificate and its key in PEM. Its `Debug` shows no key.
 #[derive(Clone, Default, PartialEq, Eq)]

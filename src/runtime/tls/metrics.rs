@@ -1,10 +1,20 @@
 //! Metrics of a TLS listener and its certificate.
 
+use std::{fmt, sync::Arc};
+
 use prometheus_client::{
-    encoding::EncodeLabelSet,
-    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric},
+    metrics::{
+        counter::Counter,
+        family::Family,
+        gauge::{ConstGauge, Gauge},
+    },
     registry::Registry,
 };
+
+use super::DynamicCertificate;
+use crate::runtime::clock::Clock;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ReloadLabels {
@@ -68,4 +78,27 @@ pub struct TlsNames {
     pub certificate_check: &'static str,
     /// The readiness check that tries a handshake.
     pub handshake_check: &'static str,
+}
+
+/// The seconds until a certificate expires, computed for every scrape.
+#[derive(Debug)]
+pub(crate) struct Expiration {
+    pub(crate) name: &'static str,
+    pub(crate) certificate: Arc<DynamicCertificate>,
+    pub(crate) clock: Clock,
+}
+
+impl Collector for Expiration {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let served = self.certificate.current();
+        let seconds = served.map_or(0, |served| served.info.seconds_left(self.clock.now()));
+        let gauge = ConstGauge::new(seconds);
+        let metric = encoder.encode_descriptor(
+            self.name,
+            "Seconds until the served certificate expires; negative when it has",
+            None,
+            gauge.metric_type(),
+        )?;
+        gauge.encode(metric)
+    }
 }

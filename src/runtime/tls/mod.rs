@@ -15,21 +15,27 @@ mod certificate_info;
 mod client_ca;
 mod client_chain;
 mod dynamic_certificate;
-mod expiration;
 mod handshake;
 mod key_pair;
 mod metrics;
 mod probe;
-mod provider;
 
 pub use certificate_files::{CertificateFileError, CertificateFiles, ClientCaFile, TlsFiles};
 pub use certificate_info::{CertificateInfo, ValidityError};
 pub(crate) use client_chain::{CertificateSubject, ClientChain};
 pub use dynamic_certificate::{DynamicCertificate, ServedCertificate};
-pub(crate) use expiration::Expiration;
 pub(crate) use handshake::handshake;
 pub(crate) use key_pair::certificates;
 pub use key_pair::{CertificateKeyPair, KeyPairError};
+pub(crate) use metrics::Expiration;
 pub use metrics::{TlsMetrics, TlsNames};
 pub(crate) use probe::TlsProbe;
-pub(crate) use provider::provider;
+
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+
+/// The one crypto provider. It is named wherever TLS is set up, so that no global state decides.
+pub(crate) fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}

@@ -13,7 +13,7 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use super::{DynamicCertificate, any_certificate::AnyCertificate, provider::provider};
+use super::{DynamicCertificate, any_certificate::AnyCertificate, provider};
 
 /// The time limit of the handshake; a kubelet waits for two seconds in all.
 const LIMIT: Duration = Duration::from_secs(1);

@@ -7,7 +7,6 @@ mod lease;
 #[cfg(test)]
 mod lease_tests;
 mod list;
-mod metrics;
 mod reflector;
 mod watch_events;
 #[cfg(test)]
@@ -18,14 +17,14 @@ mod writer;
 
 pub(crate) use cluster::Cluster;
 pub use cluster::ClusterChoice;
-pub(crate) use connect::connect;
 pub use connect::{LiveError, Target};
+pub(crate) use connect::{api, connect};
 pub(crate) use http_client::probe_silent_connections;
 pub(crate) use lease::{LeaseChoice, LeaseHolder, LeaseOutcome};
 pub use list::{ReadCluster, read};
-pub use metrics::WatchMetrics;
 #[cfg(test)]
 pub(crate) use reflector::reflect;
 #[cfg(test)]
 pub(crate) use watch_events::ListStreaming;
+pub use watch_failures::WatchMetrics;
 pub(crate) use writer::{WriteError, WriteOutcome, Writer};

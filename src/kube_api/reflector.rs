@@ -14,9 +14,8 @@ use roster_manifests::inventory::{Loss, Sink};
 use tokio::time::{Instant, sleep};
 
 use super::{
-    metrics::WatchMetrics,
     watch_events::{ListStreaming, watch_events},
-    watch_failures::WatchFailures,
+    watch_failures::{WatchFailures, WatchMetrics},
     watched_object::WatchedObject,
 };
 use crate::runtime::aside::aside;

@@ -4,9 +4,9 @@ use roster_engine::model::permission::Permission;
 use serde_json::{Value, json};
 
 use super::{
+    ManifestFile,
     access::ServiceAccount,
     hardening,
-    manifest_file::ManifestFile,
     names::{IMAGE, NAME},
 };
 

@@ -14,17 +14,14 @@ mod access;
 mod account_policy;
 mod edge;
 mod hardening;
-mod manifest_file;
 mod names;
 mod network;
 mod overlays;
 mod webhooks;
 mod workload;
 
-pub use manifest_file::ManifestFile;
-
 use roster_engine::model::permission::Permission;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::access::ServiceAccount;
 
@@ -37,6 +34,21 @@ pub struct ServerPermissions {
     pub edge: Vec<Permission>,
     /// What the node proxy may do besides where its clients may have certificates.
     pub edge_with_client_certificates: Vec<Permission>,
+}
+
+/// A generated file: its path, and its documents.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ManifestFile {
+    /// Path below `manifests/`.
+    pub path: String,
+    /// Documents, in order.
+    pub documents: Vec<Value>,
+}
+
+impl ManifestFile {
+    fn new(path: &str, documents: Vec<Value>) -> Self {
+        Self { path: path.to_owned(), documents }
+    }
 }
 
 /// All manifests, for servers that need these permissions.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    manifest_file::ManifestFile,
+    ManifestFile,
     names::{NAME, NAMESPACE, SECRET, SERVICE, cluster_meta, meta},
     webhooks,
 };

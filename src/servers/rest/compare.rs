@@ -15,7 +15,7 @@ use super::{
     compute::{JsonAnswer, compute},
     input::{self, PlanInput},
     params::{AgainstParam, ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
-    planning::plan_once,
+    plan::plan_once,
     problem::{ApiError, InputError, ProblemKind},
     problem_responses,
     schema::{

@@ -14,7 +14,7 @@ use super::{
     compute::{JsonAnswer, compute},
     input::{self, PlanInput},
     params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
-    planning::plan_once,
+    plan::plan_once,
     problem::ApiError,
     problem_responses,
     schema::{

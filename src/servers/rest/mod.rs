@@ -28,7 +28,6 @@ mod openapi30;
 mod params;
 mod part;
 mod plan;
-mod planning;
 mod problem;
 mod problem_responses;
 mod request_id;

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use roster_engine::state::Controller;
+use roster_engine::{
+    compare::Tally,
+    state::{Controller, Options, Plan},
+};
 
 use super::{
     RestApp,
     compute::{JsonAnswer, compute},
-    input,
+    input::{self, PlanInput},
     params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
-    planning::plan_once,
     problem::ApiError,
     problem_responses,
     schema::{
@@ -59,4 +61,17 @@ pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> R
         })
     })
     .await
+}
+
+/// Plans once. `default` are the controllers where neither the body nor the query names any.
+pub(super) fn plan_once(
+    app: &RestApp,
+    input: &PlanInput<'_>,
+    default: &[Controller],
+    options: Options,
+) -> Result<Plan, ApiError> {
+    let controllers = input.controllers.as_deref().unwrap_or(default);
+    let plan = input.plan(controllers, &options)?;
+    app.metrics.planned(!Tally::of(&input.state, &plan).is_change());
+    Ok(plan)
 }

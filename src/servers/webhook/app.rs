@@ -1,13 +1,15 @@
-//! What the reviews of one webhook share.
+//! What the reviews of one webhook share, and its routes.
 
 use std::sync::Arc;
 
+use axum::{Router, http::StatusCode, routing::post};
 use roster_admission::Knowledge;
 use tokio::sync::Semaphore;
 
-use super::{AdmissionMetrics, FailureMode, SettingsSource, WebhookLimits};
+use super::{AdmissionMetrics, FailureMode, SettingsSource, WebhookLimits, conversion_handler, review_handler};
 use crate::runtime::{
     net::{Health, Ledger},
+    status_error::StatusError,
     workers::Workers,
 };
 
@@ -66,4 +68,15 @@ impl Webhook {
             conversion_memory,
         })
     }
+}
+
+/// The routes of the webhook. They accept any query.
+pub fn router(webhook: Arc<Webhook>) -> Router {
+    Router::new()
+        .route("/mutate", post(review_handler::mutate))
+        .route("/validate", post(review_handler::validate))
+        .route("/convert", post(conversion_handler::convert))
+        .method_not_allowed_fallback(|| async { StatusError::method("reviews are sent with POST") })
+        .fallback(|| async { StatusError::new(StatusCode::NOT_FOUND, "NotFound", "the path does not exist") })
+        .with_state(webhook)
 }

@@ -27,7 +27,6 @@ mod part;
 mod permissions;
 mod policy_file;
 mod review_handler;
-mod router;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -35,7 +34,7 @@ mod worker_tests;
 
 pub(crate) use active_policies::first_messages;
 pub use active_policies::{ActivePolicies, SettingsSource};
-pub use app::Webhook;
+pub use app::{Webhook, router};
 pub use limits::{FailureMode, WebhookLimits};
 pub use metrics::AdmissionMetrics;
 pub use namespace_lookup::NamespaceLookup;
@@ -43,4 +42,3 @@ pub(crate) use namespace_lookup::NamespaceMetrics;
 pub use options::{CertificateSource, ClusterOptions, WebhookOptions, self_signed};
 pub use part::{WebhookPart, part};
 pub use permissions::permissions;
-pub use router::router;

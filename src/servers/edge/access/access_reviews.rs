@@ -21,7 +21,7 @@ use super::{
     access_holds::{AccessHold, AccessHolds},
     access_table::{AccessQuestion, AccessTable, KnownAccess},
     caller::{Caller, CallerDigest, unauthorized},
-    certificate_user::CertificateUser,
+    client_certificates::CertificateUser,
     review_places::{ReviewPlaces, Reviewed},
 };
 use crate::runtime::{

@@ -3,7 +3,7 @@
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::{
-    certificate_user::CertificateUser,
+    client_certificates::CertificateUser,
     digest::{hex, sha256},
 };
 use crate::runtime::status_error::StatusError;

@@ -11,7 +11,6 @@ pub(super) mod access_reviews_tests;
 pub(super) mod access_table;
 pub(super) mod caller;
 pub(super) mod caller_places;
-pub(super) mod certificate_user;
 pub(super) mod client_certificates;
 pub(super) mod digest;
 pub(super) mod review_places;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use roster_engine::model::{Resource, ResourceScope};
 use serde_json::{Value, json};
 
-use super::api_version::ApiVersion;
+use super::request_path::ApiVersion;
 use crate::servers::edge::permissions::CACHED;
 
 /// A document of API discovery that is served while the API server is away.

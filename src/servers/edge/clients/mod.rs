@@ -1,7 +1,6 @@
 //! The requests of clients: what they ask for, and the responses from the cache.
 
 pub(super) mod accept;
-mod api_version;
 pub(super) mod app;
 pub(super) mod discovery;
 pub(super) mod list_options;

@@ -1,8 +1,9 @@
-//! The path of a request in segments, as an API server reads it, and the tricks that are refused.
+//! The path of a request as an API server reads it: its segments, the version of an API group, and the tricks that are refused.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
+use roster_engine::model::Resource;
 
 /// The segments of a path, decoded. Two paths that an API server takes for the same have equal segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,4 +61,27 @@ fn is_proxied(segments: &[Cow<'_, str>]) -> bool {
         segments[..],
         ["api", "v1", "namespaces", _, "pods" | "services", _, "proxy", ..] | ["api", "v1", "nodes", _, "proxy", ..]
     )
+}
+
+/// The version of an API group in a path; the group is empty for the core group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ApiVersion<'a> {
+    group: &'a str,
+    version: &'a str,
+}
+
+impl<'a> ApiVersion<'a> {
+    /// Reads what a path begins with, `/api/VERSION` or `/apis/GROUP/VERSION`, and returns the segments that follow.
+    pub(super) fn split<'s>(segments: &'s [&'a str]) -> Option<(Self, &'s [&'a str])> {
+        match segments {
+            ["api", version, rest @ ..] => Some((Self { group: "", version }, rest)),
+            ["apis", group, version, rest @ ..] => Some((Self { group, version }, rest)),
+            _ => None,
+        }
+    }
+
+    /// Whether the resource is read in this version.
+    pub(super) fn has(self, resource: Resource) -> bool {
+        (resource.group(), resource.version()) == (self.group, self.version)
+    }
 }

@@ -4,10 +4,9 @@ use axum::http::{Method, StatusCode, Uri};
 use roster_engine::model::{Resource, ResourceScope};
 
 use super::{
-    api_version::ApiVersion,
     discovery::DiscoveryDocument,
     list_options::{ListOptions, bad},
-    request_path::RequestPath,
+    request_path::{ApiVersion, RequestPath},
 };
 use crate::runtime::status_error::StatusError;
 use crate::servers::edge::{

@@ -1,6 +1,12 @@
 //! The API server as clients reach it through the node proxy: with their own credentials, and never with those of Roster.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt, io,
+    net::{SocketAddr, ToSocketAddrs},
+    sync::Arc,
+    task::{self, Poll},
+    time::Duration,
+};
 
 use anyhow::Context;
 use axum::{
@@ -9,13 +15,16 @@ use axum::{
 };
 use futures::future::{BoxFuture, FutureExt};
 use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
+    client::legacy::{
+        Client,
+        connect::{HttpConnector, dns::Name},
+    },
     rt::{TokioExecutor, TokioTimer},
 };
 use kube::{client::ConfigExt, config::AuthInfo};
-use tokio::time::timeout;
+use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
+use tower::Service;
 
-use super::name_lookups::NameLookups;
 use crate::kube_api;
 
 /// Longest time to connect.
@@ -125,5 +134,43 @@ impl ApiServer {
         let mut parts = self.base.clone().into_parts();
         parts.path_and_query = Some(path.parse().ok()?);
         Uri::from_parts(parts).ok()
+    }
+}
+
+/// Look-ups at once. All of them are of the same name.
+const AT_ONCE: usize = 4;
+
+/// Looks up names. Each look-up blocks a thread, for half a minute if no resolver responds, and every request of a client may
+/// need one.
+#[derive(Clone)]
+struct NameLookups(Arc<Semaphore>);
+
+impl Default for NameLookups {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(AT_ONCE)))
+    }
+}
+
+impl Service<Name> for NameLookups {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = io::Error;
+    type Future = BoxFuture<'static, io::Result<Self::Response>>;
+
+    fn poll_ready(&mut self, _: &mut task::Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let places = self.0.clone();
+        async move {
+            let place = places.acquire_owned().await.map_err(io::Error::other)?;
+            let addresses = spawn_blocking(move || {
+                // The thread is taken until the resolver responds, even if nobody waits any more.
+                let _place = place;
+                (name.as_str(), 0).to_socket_addrs()
+            });
+            addresses.await.map_err(io::Error::other)?
+        }
+        .boxed()
     }
 }

@@ -2,7 +2,6 @@
 
 pub(super) mod api_server;
 pub(super) mod local_pods;
-mod name_lookups;
 pub(super) mod node_health;
 pub(super) mod polled_source;
 pub(super) mod proxied_bodies;

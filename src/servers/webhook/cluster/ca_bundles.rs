@@ -1,9 +1,14 @@
 //! The `caBundle`s in the cluster, in Roster's own webhook configurations and CRD. Server-side apply writes them and no
-//! other field.
+//! other field. A metric says which of them do not verify the certificate.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Client, core::DynamicObject};
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{family::Family, gauge::Gauge},
+    registry::Registry,
+};
 use roster_engine::model::{Resource, installed::CERTS_MANAGER};
 use serde_json::{Value, json};
 
@@ -156,6 +161,34 @@ fn apply(watched: &BundleObject, bundle: &str) -> Value {
         object["webhooks"] = webhooks.collect();
     }
     object
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ConfigurationLabels {
+    configuration: String,
+}
+
+/// Whether the `caBundle`s of each configuration verify the certificate. A clone counts into the same metric.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BundleMetrics {
+    mismatch: Family<ConfigurationLabels, Gauge>,
+}
+
+impl BundleMetrics {
+    /// Registers it.
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "roster_ca_bundle_mismatch",
+            "1 where the caBundle of a configuration does not verify the served certificate",
+            self.mismatch.clone(),
+        );
+    }
+
+    /// Sets whether a `caBundle` of the configuration does not verify the certificate.
+    pub(super) fn mismatch(&self, configuration: &str, yes: bool) {
+        let labels = ConfigurationLabels { configuration: configuration.to_owned() };
+        self.mismatch.get_or_create(&labels).set(yes.into());
+    }
 }
 
 #[cfg(test)]

@@ -16,8 +16,7 @@ use rustls::pki_types::CertificateDer;
 use tokio::{sync::watch, time::sleep};
 
 use super::{
-    bundle_metrics::BundleMetrics,
-    ca_bundles::{BundleObject, CaBundles, CallerNames},
+    ca_bundles::{BundleMetrics, BundleObject, CaBundles, CallerNames},
     certificate_secret::{CertificateSecret, SecretError, StoredMaterial},
 };
 use crate::{

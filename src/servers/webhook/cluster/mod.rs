@@ -3,7 +3,6 @@
 //!
 //! It writes its own Secret, its own Lease, those `caBundle`s and the status of policies, and nothing else.
 
-mod bundle_metrics;
 mod ca_bundles;
 mod certificate_manager;
 mod certificate_secret;

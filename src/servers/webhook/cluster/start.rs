@@ -13,8 +13,7 @@ use roster_manifests::{
 };
 
 use super::{
-    bundle_metrics::BundleMetrics,
-    ca_bundles::CallerNames,
+    ca_bundles::{BundleMetrics, CallerNames},
     certificate_manager::{CertificateManager, ManagerOptions},
     policy_status::PolicyStatuses,
     policy_watch::PolicySink,

@@ -18,8 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, advance};
 
 use super::{
-    bundle_metrics::BundleMetrics,
-    ca_bundles::{BundleObject, CallerNames, ObjectVersion, WebhookClientConfig},
+    ca_bundles::{BundleMetrics, BundleObject, CallerNames, ObjectVersion, WebhookClientConfig},
     certificate_manager::{CertificateManager, ManagerOptions, loses},
 };
 use crate::runtime::{

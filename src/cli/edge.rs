@@ -10,8 +10,7 @@ use super::{
     cluster_args::KubeconfigArgs,
     outcome::Outcome,
     scheme_arg::SchemeArg,
-    serve::{file_mode, listen_address},
-    server_args::{AdminArgs, LogArgs},
+    server_args::{AdminArgs, LogArgs, file_mode, listen_address},
     view::TopologyModeArg,
 };
 use crate::{

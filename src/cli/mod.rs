@@ -4,8 +4,6 @@
 //! input (`input_*`, `directory_input`, `manifest_texts`, `duplicate_places`, `cluster_args`, `service_choice`), output
 //! (`output`, `table`, `column_layout`, `style`, `printable`, `exact_json`, `xml_text`, `findings_report`), messages.
 
-pub use self::server_permissions::server_permissions;
-
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -45,7 +43,6 @@ mod review;
 mod scheme_arg;
 pub mod serve;
 mod server_args;
-mod server_permissions;
 mod service_choice;
 mod style;
 mod table;
@@ -53,6 +50,7 @@ mod test;
 mod view;
 mod xml_text;
 
+use crate::{deploy::ServerPermissions, servers};
 use outcome::Outcome;
 use output::Color;
 
@@ -159,6 +157,15 @@ fn parse(arguments: Vec<OsString>, plugin: bool) -> Result<Cli, clap::Error> {
 fn is_plugin(name: Option<&OsString>) -> bool {
     name.and_then(|n| Path::new(n).file_stem())
         .is_some_and(|stem| stem == "kubectl-roster" || stem == "kubectl_complete-roster")
+}
+
+/// The permissions of the webhook, and of the node proxy with SuperEdge's scheme.
+pub fn server_permissions() -> ServerPermissions {
+    ServerPermissions {
+        webhook: servers::webhook::permissions(),
+        edge: servers::edge::permissions(servers::edge::EdgeScheme::SuperEdge),
+        edge_with_client_certificates: servers::edge::permissions_with_client_certificates(),
+    }
 }
 
 #[cfg(test)]

@@ -6,15 +6,15 @@ mod explain_table;
 mod explainer;
 mod node_uses;
 mod pod_grid;
-mod related_services;
 mod served_totals;
 mod service_overview;
 
-use std::{io::Write, sync::OnceLock};
+use std::{cmp::Reverse, collections::BTreeSet, io::Write, sync::OnceLock};
 
 use anyhow::{bail, ensure};
 use clap::Args;
 use roster_engine::{
+    explain::PodRelation,
     model::{
         Pod, Text,
         spelling::{did_you_mean, nearest},
@@ -22,7 +22,7 @@ use roster_engine::{
     reason::Severity,
     state::Options,
 };
-use roster_manifests::inventory::ServiceFindings;
+use roster_manifests::inventory::{Index, ServiceFindings};
 
 use super::{
     input_objects::{InputArgs, InputObjects, NOTHING_TO_READ, ReleaseArgs},
@@ -123,7 +123,7 @@ impl ExplainArgs {
         if let Some(pod) = pod {
             index.retain(|e| e.namespace == pod.namespace());
             if !by_name {
-                related_services::retain(&mut index, pod);
+                retain_related(&mut index, pod);
             }
         }
         if pod.is_some() || objects.choice.is_narrow() {
@@ -186,4 +186,28 @@ impl ExplainArgs {
         );
         Ok(pod)
     }
+}
+
+/// The most Services with similar selectors that are shown for a pod that no Service selects.
+const NEAR_MISSES: usize = 3;
+
+/// Keeps the Services that select the pod or list it; if there are none, those that it has most labels for.
+fn retain_related(index: &mut Index<'_>, pod: &Pod) {
+    let mut related: Vec<(PodRelation, (Text, Text))> = index
+        .entries()
+        .iter()
+        .map(|e| (PodRelation::of(&index.state(e), pod), (e.namespace.clone(), e.name.clone())))
+        .filter(|(relation, _)| *relation > PodRelation::None)
+        .collect();
+    related.sort_by_key(|(relation, _)| Reverse(*relation));
+    let close = related.iter().take_while(|(relation, _)| *relation >= PodRelation::Listed).count();
+    if close > 0 {
+        related.truncate(close);
+    } else if let Some((PodRelation::NearMiss { equal: most, .. }, _)) = related.first() {
+        let most = *most;
+        related.retain(|(relation, _)| matches!(relation, PodRelation::NearMiss { equal, .. } if *equal == most));
+        related.truncate(NEAR_MISSES);
+    }
+    let names: BTreeSet<(Text, Text)> = related.into_iter().map(|(_, name)| name).collect();
+    index.retain(|e| names.contains(&(e.namespace.clone(), e.name.clone())));
 }

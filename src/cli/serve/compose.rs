@@ -5,7 +5,10 @@ use std::net::SocketAddr;
 use anyhow::Context;
 use futures::Stream;
 
-use super::{ServeOptions, banner::Banner, exposure::exposure};
+use super::{
+    ServeOptions,
+    banner::{Banner, exposure},
+};
 use crate::{
     runtime::{
         allowed_hosts::AllowedHosts,

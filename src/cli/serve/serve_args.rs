@@ -9,12 +9,12 @@ use std::{
 
 use clap::Args;
 
-use super::{ServeOptions, access_args::AccessArgs, address::address, compose, webhook_args::WebhookArgs};
+use super::{ServeOptions, access_args::AccessArgs, compose, webhook_args::WebhookArgs};
 use crate::{
     cli::{
         outcome::Outcome,
         output::{Output, OutputFormat},
-        server_args::{AdminArgs, LogArgs},
+        server_args::{AdminArgs, LogArgs, address},
     },
     runtime::{clock::Clock, net::ServerOptions},
     servers::rest::{AccessOptions, RestLimits},

@@ -10,9 +10,9 @@ use clap::{Args, ValueEnum};
 use jiff::SignedDuration;
 use roster_engine::model::installed::{NAME, NAMESPACE};
 
-use super::{ServeOptions, address::address};
+use super::ServeOptions;
 use crate::{
-    cli::cluster_args::KubeconfigArgs,
+    cli::{cluster_args::KubeconfigArgs, server_args::address},
     runtime::certificates::{CertificateLifetimes, SelfSignedOptions},
     servers::webhook::{self, CertificateSource, ClusterOptions, FailureMode, WebhookLimits, WebhookOptions},
 };

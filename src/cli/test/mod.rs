@@ -1,23 +1,25 @@
 //! `roster test`: users' own test cases.
 
-mod test_files;
 mod test_junit;
 mod test_manifests;
-mod test_results;
 mod test_run;
 mod test_table;
 
-use std::{io::Write, path::PathBuf};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 use clap::{Args, ValueEnum};
 
 use super::{
+    input_paths::expand,
     messages,
     outcome::Outcome,
     output::{Output, OutputFormat},
 };
-use test_results::{FileResults, TestDocument, TestSummary};
+use test_run::{FileResults, TestDocument, TestSummary};
 
 /// Check your own expectations of manifests: which pods serve a Service, what a policy denies, what an upgrade changes.
 ///
@@ -57,7 +59,7 @@ enum TestFormat {
 impl TestArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         let (mut all, mut complete) = (Vec::new(), true);
-        for path in test_files::find(&self.paths)? {
+        for path in find_files(&self.paths)? {
             match test_run::run(&path, self.filter.as_deref()) {
                 Ok(results) => all.push(results),
                 Err(error) => {
@@ -89,5 +91,44 @@ impl TestArgs {
             TestFormat::Junit => test_junit::print(results, &mut out)?,
         }
         Ok(out.flush()?)
+    }
+}
+
+/// Files that are given by name, and the test files in directories and below them.
+fn find_files(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            let found: Vec<PathBuf> =
+                expand(std::slice::from_ref(path))?.into_iter().filter(|file| is_test_file(file)).collect();
+            ensure!(!found.is_empty(), "{}: contains no roster-test.yaml", path.display());
+            files.extend(found);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
+fn is_test_file(path: &Path) -> bool {
+    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+    let stem = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml")).unwrap_or_default();
+    stem == "roster-test" || stem.ends_with(".roster-test")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_files_have_a_name_of_their_own() {
+        for (name, want) in [
+            ("a/roster-test.yaml", true),
+            ("shop.roster-test.yml", true),
+            ("test.yaml", false),
+            ("roster-test.json", false),
+        ] {
+            assert_eq!(is_test_file(Path::new(name)), want, "{name}");
+        }
     }
 }

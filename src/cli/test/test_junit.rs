@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use roster_manifests::cases::{Difference, TestResult};
 
-use super::test_results::FileResults;
+use super::test_run::FileResults;
 use crate::cli::xml_text::escaped;
 
 /// Prints the report.

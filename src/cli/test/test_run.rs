@@ -1,4 +1,4 @@
-//! Reads one test file and its inputs, and evaluates its cases.
+//! Reads one test file and its inputs, and evaluates its cases; and the results of all files.
 
 use std::path::{Path, PathBuf};
 
@@ -15,16 +15,46 @@ use roster_engine::{
     state::Options,
 };
 use roster_manifests::{
-    cases::{TestFile, TestInput, TestOptions, evaluate, placed},
+    cases::{TestFile, TestInput, TestOptions, TestResult, evaluate, placed},
     decode::{self, Document, Source},
     inventory::{Inventory, Snapshot, workloads},
 };
+use serde::Serialize;
 
-use super::{
-    test_manifests::{TestManifests, TestTexts},
-    test_results::FileResults,
-};
+use super::test_manifests::{TestManifests, TestTexts};
 use crate::cli::input_texts::{InputFile, InputTexts};
+
+/// The results of a file.
+#[derive(Serialize)]
+pub(super) struct FileResults {
+    pub(super) file: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) name: String,
+    pub(super) tests: Vec<TestResult>,
+}
+
+/// The results of all files.
+#[derive(Serialize)]
+pub(super) struct TestDocument<'a> {
+    pub(super) items: &'a [FileResults],
+    pub(super) summary: TestSummary,
+}
+
+/// How many tests passed and failed.
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct TestSummary {
+    pub(super) tests: usize,
+    pub(super) passed: usize,
+    pub(super) failed: usize,
+}
+
+impl TestSummary {
+    pub(super) fn of(files: &[FileResults]) -> Self {
+        let all = || files.iter().flat_map(|f| &f.tests);
+        let (tests, passed) = (all().count(), all().filter(|t| t.passed).count());
+        Self { tests, passed, failed: tests - passed }
+    }
+}
 
 /// Evaluates the cases of a file whose names contain `filter`.
 pub(super) fn run(path: &Path, filter: Option<&str>) -> anyhow::Result<FileResults> {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use roster_engine::phrase::counted;
 use roster_manifests::cases::{Difference, TestResult};
 
-use super::test_results::{FileResults, TestSummary};
+use super::test_run::{FileResults, TestSummary};
 use crate::cli::{
     output::Output,
     printable::printable,

@@ -4,7 +4,7 @@ use roster_engine::{model::Text, view::ServiceUse};
 use roster_manifests::inventory::whole;
 use serde::Serialize;
 
-use super::{matrix_run::MatrixRun, matrix_table::service_name};
+use super::{MatrixRun, matrix_table::service_name};
 use crate::cli::output::{ItemWriter, Output, OutputFormat};
 
 /// Nodes that serve all Services alike.

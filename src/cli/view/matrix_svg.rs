@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use roster_engine::view::ServiceUse;
 
 use super::{
-    matrix_run::MatrixRun,
+    MatrixRun,
     matrix_table::{NAMED, cell_text, group_text, service_name},
 };
 use crate::cli::xml_text::escaped;

@@ -8,7 +8,7 @@ use roster_engine::{
     view::{ServiceUse, Verdict},
 };
 
-use super::matrix_run::MatrixRun;
+use super::MatrixRun;
 use crate::cli::{
     findings_report::FindingsReport,
     output::{Output, OutputFormat},

@@ -1,7 +1,6 @@
 //! `roster view`: which endpoints the proxy of a node uses.
 
 mod matrix_documents;
-mod matrix_run;
 mod matrix_svg;
 mod matrix_table;
 pub(super) mod node_changes;
@@ -17,11 +16,12 @@ use std::{io::Write, path::PathBuf};
 use anyhow::ensure;
 use clap::Args;
 
-use self::{matrix_run::MatrixRun, node_view::NodeRun};
+use self::node_view::NodeRun;
 use super::{
     input_objects::{InputArgs, InputObjects, ReleaseArgs},
     outcome::Outcome,
     output::{Output, OutputFormat, command_formats},
+    scheme_arg::SchemeArg,
 };
 pub(super) use node_view::NodeView;
 use roster_engine::{
@@ -100,6 +100,13 @@ command_formats! {
         /// A picture of all nodes and Services.
         Svg => Table,
     }
+}
+
+/// The view of all Services from all nodes.
+struct MatrixRun<'a> {
+    input: &'a ViewInput<'a>,
+    matrix: NodeMatrix<'a>,
+    scheme: SchemeArg,
 }
 
 impl ViewArgs {

@@ -20,7 +20,6 @@ mod oracle;
 mod parity;
 mod paths;
 mod phrases;
-mod process;
 mod protobuf;
 mod server;
 mod soak;

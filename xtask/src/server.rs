@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::command::run;
+use crate::command::{Process, run};
 use crate::paths;
-use crate::process::Process;
 
 /// A server on a loopback port of its own.
 pub(crate) struct Server {

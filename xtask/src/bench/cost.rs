@@ -14,9 +14,8 @@ use serde_json::{Value, json};
 
 use super::Goals;
 use crate::cluster::{ControlPlane, Setup, assets_folder};
-use crate::command::release_program;
+use crate::command::{Process, release_program};
 use crate::paths;
-use crate::process::Process;
 use crate::server::free_address;
 use latency::CreateLatencies;
 

@@ -12,9 +12,8 @@ use anyhow::{Context, Result, ensure};
 use super::api_server::{ApiServer, ListedObjects};
 use super::webhook::certificate;
 use super::{Goals, cluster, cpu_millis, memory_of};
-use crate::command::release_program;
+use crate::command::{Process, release_program};
 use crate::paths;
-use crate::process::Process;
 use crate::server::{free_address, is_ready};
 
 /// How long a replica may take to read the cluster.

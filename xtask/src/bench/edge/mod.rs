@@ -15,9 +15,8 @@ use anyhow::{Context, Result, ensure};
 
 use super::api_server::ApiServer;
 use super::{Goals, memory_of};
-use crate::command::release_program;
+use crate::command::{Process, release_program};
 use crate::paths;
-use crate::process::Process;
 use crate::server::{free_address, is_ready};
 use objects::{MOVING, OWN, SERVICES, SLICES_OF_NODE, node, node_name};
 use watchers::Watchers;

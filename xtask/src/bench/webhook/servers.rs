@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::bench::{cpu_millis, memory_of};
-use crate::command::release_program;
-use crate::process::Process;
+use crate::command::{Process, release_program};
 use crate::server::free_address;
 use crate::{oracle, paths};
 

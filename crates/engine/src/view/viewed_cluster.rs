@@ -1,5 +1,9 @@
 //! All that views of a cluster read.
 
+use std::collections::BTreeSet;
+
+use smol_str::format_smolstr;
+
 use super::{
     fenced_endpoints::FencedEndpoints,
     node_reads::NodeReads,
@@ -8,8 +12,9 @@ use super::{
     viewpoint::Viewpoint,
 };
 use crate::{
-    model::{EndpointSlice, Family, Node, Nodes, Service},
+    model::{EndpointSlice, Family, Node, Nodes, Service, names},
     reason::Reason,
+    state::{Plan, State},
 };
 
 /// Services with their slices, the nodes, and whose view is taken.
@@ -112,4 +117,20 @@ impl ViewsFromNodes<'_, '_> {
         seen.left_out = left_out;
         see(&ServiceView::of(self.of.service, &seen, cluster.family, at))
     }
+}
+
+/// The slices of a Service after `plan` for `state`. Those that are created get names; those of other controllers stay.
+pub fn planned_slices(state: &State<'_>, plan: &Plan) -> Vec<EndpointSlice> {
+    let foreign = state.slices.iter().filter(|slice| {
+        slice.managed_by().is_none_or(|by| by != names::SLICE_CONTROLLER && by != names::MIRROR_CONTROLLER)
+    });
+    let desired = plan.desired_slices(state);
+    let known: BTreeSet<&str> = desired.iter().map(|slice| slice.meta.name.as_str()).collect();
+    let foreign: Vec<&EndpointSlice> =
+        foreign.copied().filter(|slice| !known.contains(slice.meta.name.as_str())).collect();
+    let mut slices: Vec<EndpointSlice> = desired.into_iter().chain(foreign).cloned().collect();
+    for (place, slice) in slices.iter_mut().enumerate().filter(|(_, slice)| slice.meta.name.is_empty()) {
+        slice.meta.name = format_smolstr!("{}{place}", slice.meta.generate_name);
+    }
+    slices
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use roster_engine::model::json::pointer::Pointer;
 use serde_json::value::RawValue;
 
-use super::{field_places, hidden_objects, position::Position, repeated_keys};
+use super::{error::Position, field_places, hidden_objects, repeated_keys};
 use crate::decode::single_keys::SingleKeys;
 
 /// An object and its line.

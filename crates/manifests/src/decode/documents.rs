@@ -26,11 +26,10 @@ use serde_json::{json, value::RawValue};
 use super::{
     budget::{Budget, MemoryPool},
     document::Document,
-    error::{DecodeError, DecodeReason},
+    error::{DecodeError, DecodeReason, Position},
     hidden_objects, input,
     kind::TypeMeta,
     object::{self, DecodeContext, ObjectPlace},
-    position::Position,
     repeated_keys,
     source::{InputFormat, Source},
     whole_text,

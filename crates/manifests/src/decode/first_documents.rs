@@ -1,8 +1,7 @@
 //! The documents of a YAML text up to the limit of their number.
 
 use super::{
-    error::{DecodeError, DecodeReason},
-    position::Position,
+    error::{DecodeError, DecodeReason, Position},
     source::Source,
 };
 

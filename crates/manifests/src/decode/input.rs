@@ -11,9 +11,8 @@ use serde::de::IgnoredAny;
 
 use super::{
     any_reader::{AnyReader, fill},
-    error::{DecodeError, DecodeReason, OverLimit},
+    error::{DecodeError, DecodeReason, OverLimit, Position},
     first_documents::first_documents,
-    position::Position,
     second_pass::offset_of,
     source::{InputFormat, Source, TextFormat},
     utf16::{Utf16Reader, byte_order},

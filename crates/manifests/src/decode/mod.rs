@@ -24,7 +24,6 @@ pub(crate) mod ignored_scalars;
 mod input;
 mod kind;
 mod object;
-mod position;
 mod repeated_keys;
 pub mod request;
 mod scan;

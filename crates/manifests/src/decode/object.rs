@@ -19,9 +19,8 @@ use serde_json::value::RawValue;
 use super::{
     budget::{Budget, MemoryPool, Spent},
     custom_kinds::{may_have_pods, target_namespace},
-    error::{DecodeError, DecodeReason},
+    error::{DecodeError, DecodeReason, Position},
     kind::{InputKind, TypeMeta},
-    position::Position,
     second_pass::FieldFault,
     source::Source,
     unread_pods::unread_pods,

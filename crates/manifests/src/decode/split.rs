@@ -11,9 +11,8 @@ use roster_engine::model::json::message::message;
 use super::{
     any_reader::{AnyReader, fill},
     budget::MemoryPool,
-    error::{DecodeError, DecodeReason, read_error},
+    error::{DecodeError, DecodeReason, Position, read_error},
     kind::TypeMeta,
-    position::Position,
     scan::Scan,
 };
 

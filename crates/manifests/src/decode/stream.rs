@@ -14,10 +14,9 @@ use roster_engine::{model::json::pointer::Pointer, reason::Reason};
 use super::{
     any_reader::AnyReader,
     budget::{Budget, MemoryPool},
-    error::{DecodeError, DecodeReason},
+    error::{DecodeError, DecodeReason, Position},
     kind::{InputKind, TypeMeta},
     object::{self, DecodeContext, ObjectPlace},
-    position::Position,
     repeated_keys,
     source::{Source, TextFormat},
     split::{Batch, Item, Splitter},

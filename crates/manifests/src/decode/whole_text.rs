@@ -3,10 +3,9 @@
 use std::io::Read;
 
 use super::{
-    error::{DecodeError, DecodeReason, read_error},
+    error::{DecodeError, DecodeReason, Position, read_error},
     first_documents::first_documents,
     input::{self, BYTE_ORDER_MARK, PeekedText},
-    position::Position,
     source::{InputFormat, Source, TextFormat},
     yaml::{BrokenDocument, documents_as_json, yaml_as_json},
 };

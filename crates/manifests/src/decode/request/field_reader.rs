@@ -25,9 +25,9 @@ use super::{
 use crate::decode::{
     DecodeError, DecodeReason, Source,
     budget::{Budget, MemoryPool},
+    error::Position,
     kind::{InputKind, TypeMeta},
     object::{self, DecodeContext, KindSeed, ObjectCharge, ObjectPlace},
-    position::Position,
     value,
 };
 

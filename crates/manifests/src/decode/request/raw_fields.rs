@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::request_fields::{
     FieldContent, FieldTable, ListContent, RequestError, SUBJECTS, ValueContent, names, position,
 };
-use crate::decode::{DecodeReason, Source, budget::Budget, position::Position, second_pass::offset_of};
+use crate::decode::{DecodeReason, Source, budget::Budget, error::Position, second_pass::offset_of};
 
 /// Most unknown fields that are reported.
 pub(super) const MAX_UNKNOWN: usize = 5;

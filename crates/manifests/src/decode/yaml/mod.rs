@@ -24,9 +24,8 @@ use memchr::memmem;
 use roster_engine::model::Interrupt;
 
 use super::{
-    error::{DecodeError, DecodeReason, YamlError, read_error},
+    error::{DecodeError, DecodeReason, Position, YamlError, read_error},
     first_documents::first_documents,
-    position::Position,
     source::{Source, TextFormat},
     stream,
 };

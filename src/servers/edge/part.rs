@@ -14,7 +14,7 @@ use crate::servers::edge::{
         versions::{Reservation, Versions},
     },
     clients::app::{EdgeApp, router},
-    disk::{persistence::Persistence, state_folder, state_lock, version_file::VersionFile},
+    disk::{persistence::Persistence, state_access, version_file::VersionFile},
     encoding::protobuf_list::ProtobufLists,
     upstream::{
         api_server::ApiServer, local_pods, node_health, proxy::Proxy, reachability::Reachability,
@@ -56,8 +56,8 @@ pub async fn part(
 
     let (node, scheme) = (options.node.clone(), options.scheme);
     // Before anything of the state is read.
-    options.state_file.as_deref().map(state_folder::check).transpose()?;
-    let lock = options.state_file.as_deref().map(state_lock::take).transpose()?.flatten();
+    options.state_file.as_deref().map(state_access::check_folder).transpose()?;
+    let lock = options.state_file.as_deref().map(state_access::take_lock).transpose()?.flatten();
     let cache =
         Arc::new(EdgeCache::new(NodeState::new(node.clone(), scheme, options.key_order), versions(options, clock)));
     let (metrics, slots) = (EdgeMetrics::default(), caller_places::of_watches());

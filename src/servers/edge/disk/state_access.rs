@@ -1,4 +1,5 @@
-//! The folder of the state file: others must not write in it, because what is there says who may read.
+//! Who may use the state file: one process at a time, in a folder where nobody else writes, because what is there says who may
+//! read.
 
 use std::{
     fs::{self, DirBuilder, Metadata},
@@ -10,6 +11,7 @@ use std::{
 use anyhow::bail;
 
 use super::atomic_file;
+use crate::runtime::file_lock::{FileLock, FileLockError};
 
 /// What a group or others need to put files of their own in the place of others.
 const WRITABLE: u32 = 0o022;
@@ -18,7 +20,7 @@ const ROOT: u32 = 0;
 
 /// Checks the folder of a state file, and makes it if it is missing. Where that is not possible, the proxy runs without its
 /// files, and says so.
-pub(crate) fn check(state_file: &Path) -> anyhow::Result<()> {
+pub(crate) fn check_folder(state_file: &Path) -> anyhow::Result<()> {
     let folder = atomic_file::folder(state_file);
     let metadata = match metadata(folder) {
         Ok(metadata) => metadata,
@@ -64,6 +66,19 @@ fn own_user(state_file: &Path) -> Option<u32> {
     Some(owner)
 }
 
+/// Takes the lock of a state file. An error means that another process has it: two would overwrite each other's files. Where
+/// files cannot be locked, there is none.
+pub(crate) fn take_lock(state_file: &Path) -> anyhow::Result<Option<FileLock>> {
+    match FileLock::beside(state_file) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(FileLockError::Held) => bail!("--state-file: another process uses {}", state_file.display()),
+        Err(FileLockError::Io(error)) => {
+            tracing::warn!(path = %state_file.display(), %error, "the state file cannot be locked");
+            Ok(None)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{fs::Permissions, os::unix::fs::PermissionsExt};
@@ -77,7 +92,7 @@ mod tests {
         {
             let dir = tempfile::tempdir().unwrap();
             fs::set_permissions(dir.path(), Permissions::from_mode(mode)).unwrap();
-            let error = check(&dir.path().join("edge.state")).err().map(|error| error.to_string());
+            let error = check_folder(&dir.path().join("edge.state")).err().map(|error| error.to_string());
             assert_eq!(error.is_some(), is_refused, "{mode:o}: {error:?}");
             let named = format!("--state-file: others may write in {} (mode {mode:04o})", dir.path().display());
             assert!(error.is_none_or(|error| error.starts_with(&named)));
@@ -89,9 +104,22 @@ mod tests {
     fn a_folder_that_is_missing_is_made() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("edge");
-        check(&folder.join("edge.state")).unwrap();
+        check_folder(&folder.join("edge.state")).unwrap();
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o7777, 0o700);
         // The proxy runs without files.
-        check(&dir.path().join("missing/edge/edge.state")).unwrap();
+        check_folder(&dir.path().join("missing/edge/edge.state")).unwrap();
+    }
+
+    #[test]
+    fn one_process_uses_a_state_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("edge.state");
+        let first = take_lock(&path).unwrap();
+        assert!(first.is_some());
+        let error = take_lock(&path).unwrap_err().to_string();
+        assert!(error.starts_with("--state-file: another process uses "), "{error}");
+        drop(first);
+        assert!(take_lock(&path).unwrap().is_some());
+        assert!(take_lock(&dir.path().join("missing/edge.state")).unwrap().is_none());
     }
 }

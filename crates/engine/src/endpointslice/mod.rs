@@ -4,7 +4,7 @@
 //! A sync goes through these files:
 //!
 //! ```text
-//!   job            what is read: Service, address types owned_slices   the stored slices that count
+//!   job            the Service and its address types    owned_slices   the stored slices that count
 //!   members        the pods that take part              port_groups    pods that serve the same ports
 //!   stored_index   the stored endpoints of one port group, by identity
 //!   endpoint_set   the endpoints of one port group: those that are stored, and those that need a place

@@ -12,8 +12,7 @@ use roster_engine::{
 use super::{
     cluster_args::KubeconfigArgs,
     outcome::Outcome,
-    serve::address,
-    server_args::{AdminArgs, LogArgs},
+    server_args::{AdminArgs, LogArgs, address},
 };
 use crate::{
     runtime::{

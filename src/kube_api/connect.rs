@@ -1,14 +1,11 @@
-//! The client of a cluster's API server, and the requests of one resource.
+//! The client of a cluster's API server.
 
 use std::time::Duration;
 
 use kube::{
-    Api, Client, Config,
-    api::ApiResource,
+    Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
-    core::DynamicObject,
 };
-use roster_engine::model::Resource;
 use roster_manifests::decode::DecodeError;
 
 use super::{cluster::ClusterChoice, http_client::client_of};
@@ -73,16 +70,4 @@ pub(crate) async fn config(choice: &ClusterChoice) -> Result<Config, LiveError> 
         None if choice.context.is_some() => Config::from_kubeconfig(&options).await.map_err(|e| wrong(&e)),
         None => Config::infer().await.map_err(|e| wrong(&e)),
     }
-}
-
-/// The requests of a resource, of objects as JSON: lists in the whole cluster, and objects that are in no namespace.
-pub(crate) fn api(client: Client, resource: Resource) -> Api<DynamicObject> {
-    let resource = ApiResource {
-        group: resource.group().to_owned(),
-        version: resource.version().to_owned(),
-        api_version: resource.api_version().to_owned(),
-        kind: resource.kind().to_owned(),
-        plural: resource.plural().to_owned(),
-    };
-    Api::all_with(client, &resource)
 }

@@ -17,8 +17,8 @@ mod writer;
 
 pub(crate) use cluster::Cluster;
 pub use cluster::ClusterChoice;
+pub(crate) use connect::connect;
 pub use connect::{LiveError, Target};
-pub(crate) use connect::{api, connect};
 pub(crate) use http_client::probe_silent_connections;
 pub(crate) use lease::{LeaseChoice, LeaseHolder, LeaseOutcome};
 pub use list::{ReadCluster, read};

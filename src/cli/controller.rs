@@ -12,7 +12,7 @@ use roster_engine::{
 use super::{
     cluster_args::KubeconfigArgs,
     outcome::Outcome,
-    server_args::{AdminArgs, LogArgs, address},
+    server_args::{LogArgs, address},
 };
 use crate::{
     runtime::{
@@ -49,10 +49,8 @@ pub(crate) struct ControllerArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = ControllerOptions::WORKERS, value_parser = workers)]
     concurrent_syncs: usize,
     /// Address of health and metrics
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:10259", value_parser = address)]
-    listen: SocketAddr,
-    #[command(flatten)]
-    admin: AdminArgs,
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:10270", env = "ROSTER_ADMIN_LISTEN", value_parser = address)]
+    admin_listen: SocketAddr,
     #[command(flatten)]
     kubeconfig: KubeconfigArgs,
     #[command(flatten)]
@@ -122,14 +120,12 @@ impl ControllerArgs {
 
     async fn serve(&self) -> anyhow::Result<()> {
         let signals = signals()?;
-        let socket = Socket::bind(self.listen)?;
+        let socket = Socket::bind(self.admin_listen)?;
         let health = Health::default();
-        let part = controller::part(&self.options(), &health).await?;
+        let (readiness, tasks) = controller::start(&self.options(), &health).await?;
         let mut server = Server::new(ServerOptions::default(), health);
-        server.add(socket, part);
-        if let Some(address) = self.admin.admin_listen {
-            server.add_admin(Socket::bind(address)?);
-        }
+        server.add_background(readiness, tasks);
+        server.add_admin(socket);
         server.run(signals).await
     }
 

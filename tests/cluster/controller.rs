@@ -33,7 +33,7 @@ impl RosterController {
         let address = format!("127.0.0.1:{}", super::control_plane::free_port().unwrap());
         let log = fs::File::options().create(true).append(true).open(dir.join("controller.log")).unwrap();
         let mut command = roster();
-        command.args(["controller", "--admin-listen", &address, "--listen", "127.0.0.1:0", "--kubeconfig"]);
+        command.args(["controller", "--admin-listen", &address, "--kubeconfig"]);
         command.arg(plane.kubeconfig()).args(flags).stdout(Stdio::null()).stderr(log);
         let started = Self(command.spawn().unwrap());
         wait("roster controller is ready", || get(&address, "/readyz").filter(|a| a.starts_with("HTTP/1.1 200")));

@@ -153,9 +153,14 @@ impl Server {
             let file = socket.identity();
             self.readiness.add("socket", move || file.check());
         }
-        self.readiness.extend(std::mem::take(&mut part.readiness));
-        self.tasks.adopt(std::mem::take(&mut part.tasks));
+        self.add_background(std::mem::take(&mut part.readiness), std::mem::take(&mut part.tasks));
         self.listen(socket, part);
+    }
+
+    /// Runs a part that serves no requests.
+    pub fn add_background(&mut self, readiness: Readiness, tasks: Tasks) {
+        self.readiness.extend(readiness);
+        self.tasks.adopt(tasks);
     }
 
     /// Serves health and metrics on `socket`, and nothing else, on a thread of its own.

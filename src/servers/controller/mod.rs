@@ -14,15 +14,15 @@ mod applier;
 mod cluster_copy;
 mod metrics;
 mod options;
-mod part;
 mod permissions;
 mod queue;
 mod service_input;
 mod sink;
+mod start;
 mod trigger_times;
 mod unseen_writes;
 mod worker;
 
 pub use options::ControllerOptions;
-pub use part::part;
 pub use permissions::permissions;
+pub use start::start;

@@ -1,8 +1,7 @@
-//! The controller as a part of a server: its watches, its workers, and its readiness.
+//! The start of the controller: its watches, its workers, and its readiness.
 
 use std::{sync::Arc, time::Duration};
 
-use axum::Router;
 use roster_engine::model::{EndpointSlice, Endpoints, Node, Pod, Resource, Service};
 use tokio::time::sleep;
 
@@ -12,17 +11,14 @@ use super::{
 };
 use crate::{
     kube_api::{Cluster, WatchMetrics},
-    runtime::net::{Health, Readiness, ServerPart, Tasks},
+    runtime::net::{Health, Readiness, Tasks},
 };
-
-/// The name of the listener in metrics.
-const LISTENER: &str = "controller";
 
 /// The pause between two looks at writes that the watch does not show.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Starts the watches and the workers, and returns the part.
-pub async fn part(options: &ControllerOptions, health: &Health) -> anyhow::Result<ServerPart> {
+/// Starts the watches and the workers. A task that ends is an error.
+pub async fn start(options: &ControllerOptions, health: &Health) -> anyhow::Result<(Readiness, Tasks)> {
     let cluster = Cluster::connect(&options.cluster).await?;
     let copy = Arc::new(ClusterCopy::new(options.controllers.clone(), options.plan, options.batch));
     let (watches, metrics) = (WatchMetrics::default(), ControllerMetrics::new(copy.clone()));
@@ -46,7 +42,7 @@ pub async fn part(options: &ControllerOptions, health: &Health) -> anyhow::Resul
             copy.doubt_overdue();
         }
     });
-    Ok(ServerPart { readiness, tasks, ..ServerPart::new(LISTENER, Router::new()) })
+    Ok((readiness, tasks))
 }
 
 fn watch(cluster: &Cluster, resource: Resource, copy: &Arc<ClusterCopy>, metrics: &WatchMetrics, tasks: &mut Tasks) {

@@ -2,9 +2,10 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use anyhow::Context;
-use clap::{Args, builder::PossibleValue};
+use anyhow::{Context, ensure};
+use clap::{ArgAction, Args, builder::PossibleValue};
 use roster_engine::{
+    model::installed::CONTROLLER,
     profile::Minor,
     state::{Controller, Limit, Options},
 };
@@ -12,15 +13,17 @@ use roster_engine::{
 use super::{
     cluster_args::KubeconfigArgs,
     outcome::Outcome,
-    server_args::{LogArgs, address},
+    server_args::{LogArgs, address, replica_identity},
 };
 use crate::{
+    kube_api::LeaseTimes,
     runtime::{
         async_runtime,
+        clock::Clock,
         net::{Health, Server, ServerOptions, Socket, signals},
         telemetry::logs,
     },
-    servers::controller::{self, ControllerOptions},
+    servers::controller::{self, ControllerLease, ControllerOptions},
 };
 
 /// Keep the Endpoints and EndpointSlices of a cluster, in place of kube-controller-manager's controllers.
@@ -52,10 +55,80 @@ pub(crate) struct ControllerArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:10270", env = "ROSTER_ADMIN_LISTEN", value_parser = address)]
     admin_listen: SocketAddr,
     #[command(flatten)]
+    lease: LeaseArgs,
+    #[command(flatten)]
     kubeconfig: KubeconfigArgs,
     #[command(flatten)]
     logs: LogArgs,
 }
+
+/// The flags of the Lease, with the names of kube-controller-manager.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Several replicas")]
+struct LeaseArgs {
+    /// Write only while this replica holds the Lease. Without it, run one replica
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    leader_elect: bool,
+    /// How long the Lease lasts without being renewed
+    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration)]
+    leader_elect_lease_duration: Duration,
+    /// How long the leader tries to renew it before it stops writing
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
+    leader_elect_renew_deadline: Duration,
+    /// The pause between two renewals
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
+    leader_elect_retry_period: Duration,
+    /// Name of the Lease
+    #[arg(long, value_name = "NAME", default_value = CONTROLLER)]
+    leader_elect_resource_name: String,
+    /// Namespace of the Lease
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        default_value = "kube-system",
+        env = "POD_NAMESPACE",
+        hide_env_values = true
+    )]
+    leader_elect_resource_namespace: String,
+    /// Identity of this replica as a holder of the Lease; it must be unique
+    #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true)]
+    identity: Option<String>,
+}
+
+impl LeaseArgs {
+    /// The rules of client-go, and whole seconds, as a Lease has them.
+    fn check(&self) -> anyhow::Result<()> {
+        let [duration, deadline, retry] =
+            [self.leader_elect_lease_duration, self.leader_elect_renew_deadline, self.leader_elect_retry_period];
+        ensure!(duration.subsec_nanos() == 0, "--leader-elect-lease-duration: a Lease has whole seconds");
+        ensure!(duration > deadline, "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline");
+        ensure!(!retry.is_zero(), "--leader-elect-retry-period must not be zero");
+        ensure!(
+            deadline > retry.mul_f64(1.2),
+            "--leader-elect-renew-deadline must be longer than 1.2 times --leader-elect-retry-period"
+        );
+        Ok(())
+    }
+
+    fn lease(&self) -> Option<ControllerLease> {
+        let retry = self.leader_elect_retry_period;
+        self.leader_elect.then(|| ControllerLease {
+            namespace: self.leader_elect_resource_namespace.clone(),
+            name: self.leader_elect_resource_name.clone(),
+            identity: self.identity.clone().unwrap_or_else(replica_identity),
+            times: LeaseTimes {
+                duration: self.leader_elect_lease_duration,
+                renew_deadline: self.leader_elect_renew_deadline,
+                retry,
+                // A successor writes within a second of a release.
+                poll: retry.min(POLL),
+            },
+        })
+    }
+}
+
+/// How often a replica looks whether the Lease was released.
+const POLL: Duration = Duration::from_millis(500);
 
 /// A controller as an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +186,7 @@ fn workers(text: &str) -> Result<usize, String> {
 
 impl ControllerArgs {
     pub(crate) fn run(&self) -> anyhow::Result<Outcome> {
+        self.lease.check()?;
         logs::init(self.logs.format(), self.logs.filter()).context("the log filter")?;
         async_runtime::run(ControllerOptions::BLOCKING_THREADS, self.serve())?;
         Ok(Outcome::Success)
@@ -122,7 +196,7 @@ impl ControllerArgs {
         let signals = signals()?;
         let socket = Socket::bind(self.admin_listen)?;
         let health = Health::default();
-        let (readiness, tasks) = controller::start(&self.options(), &health).await?;
+        let (readiness, tasks) = controller::start(&self.options(), &Clock::system(), &health).await?;
         let mut server = Server::new(ServerOptions::default(), health);
         server.add_background(readiness, tasks);
         server.add_admin(socket);
@@ -141,6 +215,7 @@ impl ControllerArgs {
             },
             batch: self.batch_period,
             workers: self.concurrent_syncs,
+            lease: self.lease.lease(),
         }
     }
 }
@@ -174,6 +249,31 @@ mod tests {
         }
         let all = Program::try_parse_from(["controller"]).unwrap().controller.options().controllers;
         assert_eq!(all, Controller::ALL);
+    }
+
+    #[test]
+    fn the_times_of_a_lease_fit_together() {
+        for (flags, want) in [
+            (&[][..], true),
+            (&["--leader-elect-lease-duration=10s"], false),
+            (&["--leader-elect-retry-period=9s"], false),
+            (&["--leader-elect-retry-period=0s"], false),
+            (&["--leader-elect-lease-duration=15500ms"], false),
+            (
+                &[
+                    "--leader-elect-lease-duration=3s",
+                    "--leader-elect-renew-deadline=2s",
+                    "--leader-elect-retry-period=500ms",
+                ],
+                true,
+            ),
+        ] {
+            let args = ["controller"].iter().chain(flags);
+            let controller = Program::try_parse_from(args).unwrap().controller;
+            assert_eq!(controller.lease.check().is_ok(), want, "{flags:?}");
+        }
+        let off = Program::try_parse_from(["controller", "--leader-elect=false"]).unwrap().controller;
+        assert_eq!(off.options().lease, None);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! The flags that all servers have: their logs, their admin listener, and the addresses and modes of their sockets.
 
-use std::net::SocketAddr;
+use std::{
+    hash::{BuildHasher, RandomState},
+    net::SocketAddr,
+};
 
 use clap::{Args, ValueEnum};
 
@@ -49,6 +52,12 @@ pub(super) struct AdminArgs {
     /// Serve health and metrics, and nothing else, on this address as well
     #[arg(long, value_name = "ADDRESS", env = "ROSTER_ADMIN_LISTEN", value_parser = address)]
     pub(super) admin_listen: Option<SocketAddr>,
+}
+
+/// An identity that no other replica has. Pods have names. Process ids are those of one machine, and mostly 1 in a container.
+pub(super) fn replica_identity() -> String {
+    let process = std::process::id();
+    format!("process-{process}-{:016x}", RandomState::new().hash_one(process))
 }
 
 /// An address and a port; without an address, all addresses of the machine.

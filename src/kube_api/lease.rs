@@ -1,7 +1,7 @@
 //! A Lease, and the replica that holds it, which may write.
 //!
-//! The rules are those of client-go (`tools/leaderelection`). The holder renews the Lease every [`RETRY`]. If it cannot for
-//! [`RENEW_DEADLINE`], it stops, because others take a Lease that they have not seen renewed for [`LEASE_DURATION`]. The
+//! The rules are those of client-go (`tools/leaderelection`). The holder renews the Lease every two seconds. If it cannot for
+//! ten, it stops, because others take a Lease that they have not seen renewed for fifteen ([`LeaseTimes`]). The
 //! holder counts from before its last renewal, and others count from after they have read it, each on its own clock. So one
 //! stops before another begins: neither the difference of clocks nor the time of a request matters, and 5 s are left for a
 //! machine that stands still.
@@ -23,12 +23,30 @@ use tokio::{
 use super::writer::{WriteError, WriteOutcome, Writer};
 use crate::runtime::{back_off::BackOff, clock::Clock};
 
-/// How long a Lease lasts without being renewed.
-const LEASE_DURATION: Duration = Duration::from_secs(15);
-/// How long its holder tries to renew it.
-const RENEW_DEADLINE: Duration = Duration::from_secs(10);
-/// The pause between two attempts of its holder. Others make longer ones, of random length.
-const RETRY: Duration = Duration::from_secs(2);
+/// The times of a Lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseTimes {
+    /// How long it lasts without being renewed.
+    pub duration: Duration,
+    /// How long its holder tries to renew it.
+    pub renew_deadline: Duration,
+    /// The pause between two attempts of its holder.
+    pub retry: Duration,
+    /// The longest pause between two attempts of others; each is of random length, from half of it.
+    pub poll: Duration,
+}
+
+impl Default for LeaseTimes {
+    fn default() -> Self {
+        Self {
+            duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry: Duration::from_secs(2),
+            poll: Duration::from_secs(4),
+        }
+    }
+}
+
 /// The longest wait for an answer: one that does not come leaves time for another attempt.
 const ANSWER: Duration = Duration::from_secs(5);
 
@@ -43,6 +61,8 @@ pub(crate) struct LeaseChoice<'a> {
     pub(crate) identity: &'a str,
     /// The field manager of the replicas.
     pub(crate) manager: &'static str,
+    /// Its times.
+    pub(crate) times: LeaseTimes,
 }
 
 /// The holder of a Lease, as one replica knows it.
@@ -74,6 +94,7 @@ pub(crate) struct LeaseHolder {
     name: String,
     me: String,
     clock: Clock,
+    times: LeaseTimes,
     state: watch::Sender<LeaseState>,
     seen: Option<LeaseObservation>,
     /// The Lease as this replica wrote it last. `None`: it must be read first, as a request of which no answer is known may
@@ -89,6 +110,7 @@ impl LeaseHolder {
             name: choice.name.to_owned(),
             me: choice.identity.to_owned(),
             clock,
+            times: choice.times,
             state: watch::Sender::default(),
             seen: None,
             written: None,
@@ -129,7 +151,7 @@ impl LeaseHolder {
     /// Returns since when the Lease is held; `None`: another replica holds it.
     async fn take(&mut self, patience: Duration) -> Result<Option<Instant>, WriteError> {
         let began = Instant::now();
-        let mut back_off = BackOff::new(2 * RETRY, 2 * RETRY).with_jitter();
+        let mut back_off = BackOff::new(self.times.poll, self.times.poll).with_jitter();
         loop {
             let taken = match self.attempt().await {
                 Ok(Attempt::Held(since)) => return Ok(Some(since)),
@@ -149,7 +171,7 @@ impl LeaseHolder {
 
     /// Renews the Lease, which was taken or renewed at `renewed`, until it is lost.
     async fn renew_from(&mut self, mut renewed: Instant) {
-        while let Ok(Some(again)) = timeout_at(renewed + RENEW_DEADLINE, self.renew()).await {
+        while let Ok(Some(again)) = timeout_at(renewed + self.times.renew_deadline, self.renew()).await {
             renewed = again;
         }
     }
@@ -157,7 +179,7 @@ impl LeaseHolder {
     /// Renews the Lease once, after a pause. `None`: another replica has it.
     async fn renew(&mut self) -> Option<Instant> {
         loop {
-            sleep(RETRY).await;
+            sleep(self.times.retry).await;
             match self.attempt().await {
                 Ok(Attempt::Held(since)) => return Some(since),
                 Ok(Attempt::HeldByAnother) => return None,
@@ -177,7 +199,7 @@ impl LeaseHolder {
         }
         let lease = self.writer.read(&self.name).await?.unwrap_or_default();
         let spec = lease.spec.clone().unwrap_or_default();
-        let (is_free, seen) = observe(Instant::now(), &self.me, spec, self.seen.take());
+        let (is_free, seen) = observe(Instant::now(), &self.me, self.times.duration, spec, self.seen.take());
         if !is_free {
             self.publish_holder(seen.holder());
         }
@@ -191,7 +213,7 @@ impl LeaseHolder {
 
     /// Writes this replica into the version of the Lease that was read. Of several replicas that do, one is quicker.
     async fn write(&mut self, mut lease: Lease) -> Result<bool, WriteError> {
-        lease.spec = Some(renewed(&self.me, self.clock.now(), &lease.spec.unwrap_or_default()));
+        lease.spec = Some(renewed(&self.me, self.clock.now(), self.times.duration, &lease.spec.unwrap_or_default()));
         let written = if lease.metadata.resource_version.is_some() {
             self.writer.replace(&self.name, &lease).await?
         } else {
@@ -283,25 +305,31 @@ impl LeaseObservation {
     }
 
     /// For how long its holder has promised to renew it.
-    fn lasts(&self) -> Duration {
+    fn lasts(&self, by_default: Duration) -> Duration {
         let seconds = self.spec.lease_duration_seconds.and_then(|s| u64::try_from(s).ok());
-        seconds.map_or(LEASE_DURATION, Duration::from_secs)
+        seconds.map_or(by_default, Duration::from_secs)
     }
 }
 
 /// Whether `me` may take the Lease, which was read until `now`, and the observation to compare with next time.
-fn observe(now: Instant, me: &str, spec: LeaseSpec, before: Option<LeaseObservation>) -> (bool, LeaseObservation) {
+fn observe(
+    now: Instant,
+    me: &str,
+    duration: Duration,
+    spec: LeaseSpec,
+    before: Option<LeaseObservation>,
+) -> (bool, LeaseObservation) {
     let seen = before.filter(|before| before.spec == spec).unwrap_or(LeaseObservation { spec, since: now });
-    let is_over = now.duration_since(seen.since) >= seen.lasts();
+    let is_over = now.duration_since(seen.since) >= seen.lasts(duration);
     (seen.holder().is_empty() || seen.holder() == me || is_over, seen)
 }
 
 /// What `me` writes into a Lease that it may take, or holds.
-fn renewed(me: &str, now: Timestamp, before: &LeaseSpec) -> LeaseSpec {
+fn renewed(me: &str, now: Timestamp, duration: Duration, before: &LeaseSpec) -> LeaseSpec {
     let is_mine = before.holder_identity.as_deref() == Some(me);
     LeaseSpec {
         holder_identity: Some(me.to_owned()),
-        lease_duration_seconds: i32::try_from(LEASE_DURATION.as_secs()).ok(),
+        lease_duration_seconds: i32::try_from(duration.as_secs()).ok(),
         acquire_time: before.acquire_time.clone().filter(|_| is_mine).or(Some(MicroTime(now))),
         renew_time: Some(MicroTime(now)),
         lease_transitions: Some(before.lease_transitions.unwrap_or(0).saturating_add((!is_mine).into())),
@@ -312,6 +340,8 @@ fn renewed(me: &str, now: Timestamp, before: &LeaseSpec) -> LeaseSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const FIFTEEN: Duration = Duration::from_secs(15);
 
     #[tokio::test(start_paused = true)]
     async fn a_lease_is_free_without_a_holder_or_when_it_is_not_renewed() {
@@ -326,7 +356,7 @@ mod tests {
         };
         let of = |holder: &str| LeaseSpec { holder_identity: Some(holder.to_owned()), ..LeaseSpec::default() };
         for spec in [LeaseSpec::default(), of(""), of("me")] {
-            assert!(observe(at(0), "me", spec, None).0);
+            assert!(observe(at(0), "me", FIFTEEN, spec, None).0);
         }
         for (name, reads) in [
             ("not renewed", vec![(0, held(0, 15), false), (14, held(0, 15), false), (15, held(0, 15), true)]),
@@ -348,7 +378,7 @@ mod tests {
         ] {
             let mut seen = None;
             for (seconds, spec, want) in reads {
-                let (is_free, now) = observe(at(seconds), "me", spec, seen);
+                let (is_free, now) = observe(at(seconds), "me", FIFTEEN, spec, seen);
                 assert_eq!(is_free, want, "{name} {seconds}");
                 seen = Some(now);
             }
@@ -358,9 +388,9 @@ mod tests {
     #[test]
     fn a_renewal_is_not_another_acquisition() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let taken = renewed("a", at(1), &LeaseSpec::default());
-        let again = renewed("a", at(3), &taken);
-        let moved = renewed("b", at(20), &again);
+        let taken = renewed("a", at(1), FIFTEEN, &LeaseSpec::default());
+        let again = renewed("a", at(3), FIFTEEN, &taken);
+        let moved = renewed("b", at(20), FIFTEEN, &again);
         let written = [taken, again, moved].map(|spec| {
             let times = [spec.acquire_time, spec.renew_time].map(|time| time.map(|t| t.0.as_second()));
             (spec.holder_identity, spec.lease_duration_seconds, spec.lease_transitions, times)

@@ -26,7 +26,7 @@ use tokio::{
 };
 
 use super::{
-    lease::{LeaseChoice, LeaseHolder, LeaseOutcome, LeaseState},
+    lease::{LeaseChoice, LeaseHolder, LeaseOutcome, LeaseState, LeaseTimes},
     writer::WriteError,
 };
 use crate::runtime::clock::Clock;
@@ -176,7 +176,11 @@ impl Replica {
         let midnight: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let (began, error) = (self.server.began, self.clock_error);
         let clock = Clock::new(move || midnight + began.elapsed() + error);
-        LeaseHolder::new(client, LeaseChoice { namespace: "n", name: "l", identity: self.name, manager: "m" }, clock)
+        LeaseHolder::new(
+            client,
+            LeaseChoice { namespace: "n", name: "l", identity: self.name, manager: "m", times: LeaseTimes::default() },
+            clock,
+        )
     }
 
     /// Waits for the Lease, and holds it until it is lost or given up.

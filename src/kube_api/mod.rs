@@ -20,7 +20,8 @@ pub use cluster::ClusterChoice;
 pub(crate) use connect::connect;
 pub use connect::{LiveError, Target};
 pub(crate) use http_client::probe_silent_connections;
-pub(crate) use lease::{LeaseChoice, LeaseHolder, LeaseOutcome};
+pub use lease::LeaseTimes;
+pub(crate) use lease::{LeaseChoice, LeaseHolder, LeaseOutcome, LeaseState};
 pub use list::{ReadCluster, read};
 #[cfg(test)]
 pub(crate) use reflector::reflect;

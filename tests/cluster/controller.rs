@@ -7,7 +7,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::Path,
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -26,25 +26,48 @@ const QUIET: Duration = Duration::from_secs(3);
 const DONE: Duration = Duration::from_mins(2);
 
 /// A running `roster controller`, ended with the test.
-pub(super) struct RosterController(Child);
+struct RosterController {
+    child: Child,
+    admin: String,
+}
 
 impl RosterController {
-    pub(super) fn start(plane: &ControlPlane, dir: &Path, flags: &[&str]) -> Self {
-        let address = format!("127.0.0.1:{}", super::control_plane::free_port().unwrap());
+    fn start(plane: &ControlPlane, dir: &Path, flags: &[&str]) -> Self {
+        let admin = format!("127.0.0.1:{}", super::control_plane::free_port().unwrap());
         let log = fs::File::options().create(true).append(true).open(dir.join("controller.log")).unwrap();
         let mut command = roster();
-        command.args(["controller", "--admin-listen", &address, "--kubeconfig"]);
+        command.args(["controller", "--admin-listen", &admin, "--kubeconfig"]);
         command.arg(plane.kubeconfig()).args(flags).stdout(Stdio::null()).stderr(log);
-        let started = Self(command.spawn().unwrap());
-        wait("roster controller is ready", || get(&address, "/readyz").filter(|a| a.starts_with("HTTP/1.1 200")));
+        let started = Self { child: command.spawn().unwrap(), admin };
+        wait("roster controller is ready", || get(&started.admin, "/readyz").filter(|a| a.starts_with("HTTP/1.1 200")));
         started
+    }
+
+    /// One of several replicas, with short times.
+    fn start_replica(plane: &ControlPlane, dir: &Path, identity: &str) -> Self {
+        let times = [
+            "--leader-elect-lease-duration=4s",
+            "--leader-elect-renew-deadline=3s",
+            "--leader-elect-retry-period=500ms",
+        ];
+        Self::start(plane, dir, &[&times[..], &["--identity", identity]].concat())
+    }
+
+    fn leads(&self) -> bool {
+        let metrics = get(&self.admin, "/metrics").unwrap_or_default();
+        metrics.contains("leader_election_master_status{name=\"roster-controller\"} 1")
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
     }
 }
 
 impl Drop for RosterController {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -122,4 +145,108 @@ fn handing_over_rewrites_nothing() {
         plane.stop_controllers();
     }
     println!("{} changes, {} objects at the end: {}", TURNS * CHANGES, before.len(), json!(changes.made()));
+}
+
+/// The ready addresses of the slices of a Service, and the number of the slices.
+fn ready_addresses(api: &ApiServer, service: &str) -> (Vec<String>, usize) {
+    let selector = format!("?labelSelector=kubernetes.io%2Fservice-name%3D{service}");
+    let path = format!("/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices{selector}");
+    let list = api.get(&path).body;
+    let slices = list["items"].as_array().unwrap();
+    let endpoints = slices.iter().flat_map(|slice| slice["endpoints"].as_array().into_iter().flatten());
+    let ready = endpoints.filter(|endpoint| endpoint["conditions"]["ready"] == true);
+    let mut addresses: Vec<String> = ready.map(|e| e["addresses"][0].as_str().unwrap().to_owned()).collect();
+    addresses.sort_unstable();
+    (addresses, slices.len())
+}
+
+/// Flips a pod, and waits until the slices of its Service say so.
+fn serves(api: &ApiServer, pod: &Value, is_ready: bool) {
+    let status = json!({ "status": { "conditions": [changes::ready(is_ready)] } });
+    assert_eq!(api.patch_status(pod, &status).status, 200);
+    let want = if is_ready { vec!["10.0.0.1".to_owned()] } else { Vec::new() };
+    wait("the slice follows the pod", || (ready_addresses(api, "web") == (want.clone(), 1)).then_some(()));
+}
+
+#[test]
+#[ignore = "needs the programs of a control plane: cargo xtask test cluster"]
+fn one_replica_writes_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let plane = start_without_controllers(&assets(), dir.path());
+    let api = ApiServer::of(&plane);
+    drop(Changes::begin(&api, SEED));
+    assert_eq!(api.create(&changes::probe("web"), "", false).status, 201);
+    let pod = changes::pod("web-0", "web");
+    assert_eq!(api.create(&pod, "", false).status, 201);
+    let status = json!({ "phase": "Running", "podIP": "10.0.0.1", "podIPs": [{ "ip": "10.0.0.1" }] });
+    assert_eq!(api.patch_status(&pod, &json!({ "status": status })).status, 200);
+
+    let mut replicas: Vec<RosterController> =
+        ["a", "b", "c"].iter().map(|name| RosterController::start_replica(&plane, dir.path(), name)).collect();
+    for (n, signal) in ["-TERM", "-STOP", "-KILL"].into_iter().enumerate() {
+        let at = wait("one of them leads", || replicas.iter().position(RosterController::leads));
+        serves(&api, &pod, true);
+        assert_eq!(replicas.iter().filter(|replica| replica.leads()).count(), 1);
+        let leader = replicas.swap_remove(at);
+        leader.signal(signal);
+        serves(&api, &pod, false);
+        if signal == "-STOP" {
+            let before = versions(&api);
+            leader.signal("-CONT");
+            wait("it knows that it does not lead", || (!leader.leads()).then_some(()));
+            assert_eq!(versions(&api), before, "it has written nothing");
+        }
+        drop(leader);
+        replicas.push(RosterController::start_replica(&plane, dir.path(), &format!("successor-{n}")));
+    }
+    let log = fs::read_to_string(dir.path().join("controller.log")).unwrap();
+    assert_eq!(log.matches("the Lease is lost").count(), 1, "{log}");
+}
+
+/// An Event, as far as both controllers must agree.
+fn events(api: &ApiServer) -> Vec<String> {
+    let list = api.get(&format!("/api/v1/namespaces/{NAMESPACE}/events")).body;
+    let shown = list["items"].as_array().unwrap().iter().map(|event| {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let object = &event["involvedObject"];
+        [
+            &event["type"],
+            &event["reason"],
+            &event["source"]["component"],
+            &object["kind"],
+            &object["name"],
+            &event["message"],
+        ]
+        .map(text)
+        .join(" ")
+    });
+    let mut all: Vec<String> = shown.collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+#[test]
+#[ignore = "needs the programs of a control plane: cargo xtask test cluster"]
+fn both_controllers_send_the_same_events() {
+    let said = [true, false].map(|ours| {
+        let dir = tempfile::tempdir().unwrap();
+        let mut plane = start_without_controllers(&assets(), dir.path());
+        let api = ApiServer::of(&plane);
+        drop(Changes::begin(&api, SEED));
+        let ours = ours.then(|| RosterController::start(&plane, dir.path(), &[]));
+        if ours.is_none() {
+            plane.start_controllers().unwrap();
+        }
+        for object in changes::with_events() {
+            let told = api.create(&object, "", false);
+            assert_eq!(told.status, 201, "{:?}", told.body);
+        }
+        until_at_work(&api, 0);
+        settled(&api);
+        drop(ours);
+        events(&api)
+    });
+    assert!(said[1].len() >= 2, "{:?}", said[1]);
+    assert_eq!(said[0], said[1]);
 }

@@ -1,10 +1,6 @@
 //! The flags of the webhook.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    net::SocketAddr,
-    path::PathBuf,
-};
+use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use jiff::SignedDuration;
@@ -12,7 +8,10 @@ use roster_engine::model::installed::{NAME, NAMESPACE};
 
 use super::ServeOptions;
 use crate::{
-    cli::{cluster_args::KubeconfigArgs, server_args::address},
+    cli::{
+        cluster_args::KubeconfigArgs,
+        server_args::{address, replica_identity},
+    },
     runtime::certificates::{CertificateLifetimes, SelfSignedOptions},
     servers::webhook::{self, CertificateSource, ClusterOptions, FailureMode, WebhookLimits, WebhookOptions},
 };
@@ -161,11 +160,7 @@ impl WebhookArgs {
         let (ca, leaf) = (self.ca_lifetime, self.certificate_lifetime);
         // A rotation takes twice this time, and must end before the old CA expires.
         let settle = CertificateLifetimes::default().settle.min(leaf / 12).min(ca / 12);
-        // Pods have names. Process ids are those of one machine, and mostly 1 in a container.
-        let identity = self.identity.clone().unwrap_or_else(|| {
-            let process = std::process::id();
-            format!("process-{process}-{:016x}", RandomState::new().hash_one(process))
-        });
+        let identity = self.identity.clone().unwrap_or_else(replica_identity);
         let lifetimes = CertificateLifetimes { ca, leaf, settle };
         webhook::self_signed(&self.namespace, &identity, &self.certificate_name, lifetimes)
     }

@@ -246,6 +246,9 @@ impl Server {
         if !ended {
             tracing::warn!(connections = count(), "stopped with requests unanswered");
         }
+        if timeout(options.drain, tasks.closed()).await.is_err() {
+            tracing::warn!("stopped with background work unfinished");
+        }
         failed.map_or(Ok(()), Err)
     }
 }

@@ -7,13 +7,17 @@ use tokio::task::JoinSet;
 
 /// Background tasks. Dropping them stops them.
 #[derive(Debug, Default)]
-pub struct Tasks(JoinSet<anyhow::Error>);
+pub struct Tasks {
+    endless: JoinSet<anyhow::Error>,
+    /// Those that end when the server stops, which waits for them.
+    closing: JoinSet<()>,
+}
 
 impl Tasks {
     /// Starts a task that returns why it ended.
     pub fn spawn(&mut self, task: impl Future<Output = anyhow::Error> + Send + 'static) {
         // Boxed, so that what a runtime makes of a task is compiled once.
-        self.0.spawn(task.boxed());
+        self.endless.spawn(task.boxed());
     }
 
     /// Starts a task that never ends; if it does, that is an error.
@@ -28,18 +32,32 @@ impl Tasks {
         });
     }
 
+    /// Starts a task that ends when the server [stops](super::Health), and has something to finish before.
+    pub fn closing(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        self.closing.spawn(task.boxed());
+    }
+
     /// Takes over the tasks of a part: one of them that ends ends the server.
     pub(super) fn adopt(&mut self, mut tasks: Self) {
-        if !tasks.0.is_empty() {
+        let closing = std::mem::take(&mut tasks.closing);
+        if !closing.is_empty() {
+            self.closing(async move { drop(closing.join_all().await) });
+        }
+        if !tasks.endless.is_empty() {
             self.spawn(async move { tasks.ended().await });
         }
     }
 
     /// Resolves when one of them has ended; never if there are none.
     pub(super) async fn ended(&mut self) -> anyhow::Error {
-        match self.0.join_next().await {
+        match self.endless.join_next().await {
             Some(ended) => ended.unwrap_or_else(anyhow::Error::from),
             None => std::future::pending().await,
         }
+    }
+
+    /// Resolves when those that end with the server have ended.
+    pub(super) async fn closed(&mut self) {
+        while self.closing.join_next().await.is_some() {}
     }
 }

@@ -3,30 +3,23 @@
 //! Updates and deletions name the version that was planned with, so that a write that comes too late changes nothing. The copy
 //! learns of each write at once.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use kube::Client;
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, ObjectMeta, Resource, names},
+    model::{EndpointSlice, Endpoints, ObjectMeta, Resource, installed::CONTROLLER, names},
     state::{EndpointsAction, Plan, SliceChanges},
 };
 use serde::Deserialize;
 
-use super::{cluster_copy::ClusterCopy, permissions::watched, queue::ServiceKey, service_input::ServiceInput};
+use super::{
+    apply_error::{ApplyError, Attempt, Failure},
+    cluster_copy::ClusterCopy,
+    permissions::watched,
+    queue::ServiceKey,
+    service_input::ServiceInput,
+};
 use crate::kube_api::{WriteError, WriteOutcome, Writer};
-
-/// The field manager of what the controller writes.
-const MANAGER: &str = "roster-controller";
-
-/// A write that has failed, in the words of the reference.
-#[derive(Debug, thiserror::Error)]
-#[error("{doing}: {why}")]
-pub(super) struct ApplyError {
-    doing: String,
-    why: String,
-    /// How long the API server wants to be left alone.
-    pub(super) wait: Option<Duration>,
-}
 
 /// Writes for the controller.
 pub(super) struct Applier {
@@ -63,18 +56,17 @@ impl Applier {
             EndpointsAction::Update(object) if input.endpoints.as_deref() == Some(&*object) => Ok(()),
             EndpointsAction::Create(mut object) => {
                 object.meta.namespace = namespace.clone();
-                let doing = || format!("failed to create endpoint for service {namespace}/{name}");
-                self.done(key, doing, writer.create(&object).await, |written| self.copy.wrote(written))
+                let outcome = writer.create(&object).await;
+                self.written(key, Attempt::CreateEndpoints, outcome, |written| self.copy.wrote(written))
             }
             EndpointsAction::Update(object) => {
-                let doing = || format!("failed to update endpoint {namespace}/{name}");
-                self.done(key, doing, writer.replace(name, &object).await, |written| self.copy.wrote(written))
+                let outcome = writer.replace(name, &object).await;
+                self.written(key, Attempt::UpdateEndpoints, outcome, |written| self.copy.wrote(written))
             }
             EndpointsAction::Delete => {
                 let Some(stored) = &input.endpoints else { return Ok(()) };
-                let doing = || format!("failed to delete endpoint {namespace}/{name}");
                 let outcome = writer.delete(name, &stored.meta.uid, &stored.meta.resource_version).await;
-                self.deleted(key, doing, outcome, || self.copy.deleted(&**stored))
+                self.deleted(key, Attempt::DeleteEndpoints, outcome, || self.copy.deleted(&**stored))
             }
         }
     }
@@ -82,31 +74,28 @@ impl Applier {
     /// Creates, updates, then deletes, and ends with the first error, as the reference does.
     async fn slices(&self, key: &ServiceKey, input: &ServiceInput, changes: SliceChanges) -> Result<(), ApplyError> {
         let writer: Writer<EndpointSlice> = self.writer(Resource::EndpointSlice, key);
-        let doing = |verb: &str, slice: &str| {
-            let space = if slice.is_empty() { "" } else { " " };
-            format!("failed to {verb} {slice}{space}EndpointSlice for Service {}/{}", key.namespace, key.name)
-        };
         for mut slice in changes.create {
             slice.meta.namespace = key.namespace.clone();
             let outcome = writer.create(&slice).await;
-            self.done(key, || doing("create", ""), outcome, |written| self.copy.wrote(written))?;
+            self.written(key, Attempt::CreateSlice, outcome, |written| self.copy.wrote(written))?;
         }
         for mut slice in changes.update {
+            let name = slice.meta.name.clone();
+            let stored = input.slice(&name);
             // One that takes the place of another has no version of its own.
-            if let Some(stored) = input.slice(&slice.meta.name) {
+            if let Some(stored) = stored {
                 replaces(&mut slice.meta, &stored.meta);
             }
-            let name = slice.meta.name.clone();
-            if input.slice(&name) == Some(&slice) {
+            if stored == Some(&slice) {
                 continue;
             }
             let outcome = writer.replace(&name, &slice).await;
-            self.done(key, || doing("update", &name), outcome, |written| self.copy.wrote(written))?;
+            self.written(key, Attempt::UpdateSlice(name), outcome, |written| self.copy.wrote(written))?;
         }
         for name in changes.delete {
             let Some(stored) = input.slice(&name) else { continue };
             let outcome = writer.delete(&name, &stored.meta.uid, &stored.meta.resource_version).await;
-            self.deleted(key, || doing("delete", &name), outcome, || self.copy.deleted(stored))?;
+            self.deleted(key, Attempt::DeleteSlice(name), outcome, || self.copy.deleted(stored))?;
         }
         Ok(())
     }
@@ -116,55 +105,44 @@ impl Applier {
         resource: Resource,
         key: &ServiceKey,
     ) -> Writer<K> {
-        Writer::new(self.client.clone(), resource, Some(&key.namespace), MANAGER)
+        Writer::new(self.client.clone(), resource, Some(&key.namespace), CONTROLLER)
     }
 
-    fn done<K>(
+    fn written<K>(
         &self,
         key: &ServiceKey,
-        doing: impl FnOnce() -> String,
+        attempt: Attempt,
         outcome: Result<WriteOutcome<K>, WriteError>,
         done: impl FnOnce(K),
     ) -> Result<(), ApplyError> {
-        match outcome {
+        let failure = match outcome {
             Ok(WriteOutcome::Done(object)) => {
                 done(object);
-                Ok(())
+                return Ok(());
             }
-            Ok(WriteOutcome::Conflict | WriteOutcome::Gone) => {
-                self.copy.doubt(key);
-                Err(ApplyError { doing: doing(), why: "someone else has written it".to_owned(), wait: None })
-            }
+            Ok(WriteOutcome::Conflict | WriteOutcome::Gone) => Failure::Late,
             // What is in a namespace that goes away goes with it.
-            Err(error) if is_terminating(&error) => Ok(()),
-            Err(error) => Err(self.failed(key, doing(), &error)),
+            Err(error) if is_terminating(&error) => return Ok(()),
+            Err(error) => Failure::Failed(Box::new(error)),
+        };
+        if !matches!(&failure, Failure::Failed(error) if !error.may_be_written()) {
+            self.copy.doubt(key);
         }
+        Err(ApplyError { key: key.clone(), attempt, failure })
     }
 
     fn deleted(
         &self,
         key: &ServiceKey,
-        doing: impl FnOnce() -> String,
+        attempt: Attempt,
         outcome: Result<WriteOutcome<()>, WriteError>,
         gone: impl FnOnce(),
     ) -> Result<(), ApplyError> {
-        match outcome {
-            Ok(WriteOutcome::Gone) => {
-                gone();
-                Ok(())
-            }
-            outcome => self.done(key, doing, outcome, |()| gone()),
-        }
-    }
-
-    fn failed(&self, key: &ServiceKey, doing: String, error: &WriteError) -> ApplyError {
-        if error.may_be_written() {
-            self.copy.doubt(key);
-        }
-        let details = error.status().and_then(|status| status.details.as_ref());
-        let wait = details.map(|details| Duration::from_secs(details.retry_after_seconds.into()));
-        let why = error.status().map_or_else(|| error.to_string(), |status| status.message.clone());
-        ApplyError { doing, why, wait }
+        let outcome = match outcome {
+            Ok(WriteOutcome::Gone) => Ok(WriteOutcome::Done(())),
+            outcome => outcome,
+        };
+        self.written(key, attempt, outcome, |()| gone())
     }
 
     /// Reads the objects of a Service from the API server, for the copy.
@@ -180,9 +158,10 @@ impl Applier {
             self.copy.read(key, endpoints, slices);
             Ok(())
         };
-        read.await.map_err(|error: WriteError| {
-            let doing = format!("failed to read the endpoints of Service {}/{}", key.namespace, key.name);
-            self.failed(key, doing, &error)
+        read.await.map_err(|error| ApplyError {
+            key: key.clone(),
+            attempt: Attempt::Read,
+            failure: Failure::Failed(Box::new(error)),
         })
     }
 

@@ -407,6 +407,7 @@ impl ClusterCopy {
     /// The sync of a Service has ended. `seen` are the times of its input, if it is settled.
     pub(super) fn end(&self, due: &DueService, end: SyncEnd, seen: Option<SeenTimes>) {
         let mut state = self.lock();
+        let now = Instant::now();
         if end == SyncEnd::Settled {
             match seen {
                 Some(seen) => {
@@ -417,7 +418,10 @@ impl ClusterCopy {
                 }
             }
         }
-        state.queue.end(due, end, Instant::now());
+        state.queue.end(due, end, now);
+        if end == SyncEnd::Interrupted {
+            self.woken.notify_one();
+        }
     }
 
     /// Doubts the Services whose writes the watch does not show.

@@ -6,12 +6,16 @@
 //!                        └──────────────── what was written ─────────────────┘
 //! ```
 //!
-//! The modules that decide do no I/O: `affected`, `queue`, `service_input`, `trigger_times` and `unseen_writes`. The plan is the
+//! The modules that decide do no I/O: `affected`, `event_log`, `queue`, `service_input`, `trigger_times` and `unseen_writes`. The plan is the
 //! one of every other way in.
 
 mod affected;
 mod applier;
+mod apply_error;
 mod cluster_copy;
+mod event_log;
+mod event_sender;
+mod leadership;
 mod metrics;
 mod options;
 mod permissions;
@@ -23,6 +27,7 @@ mod trigger_times;
 mod unseen_writes;
 mod worker;
 
+pub use leadership::ControllerLease;
 pub use options::ControllerOptions;
 pub use permissions::permissions;
 pub use start::start;

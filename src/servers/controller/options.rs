@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use roster_engine::state::{Controller, Options};
 
+use super::leadership::ControllerLease;
 use crate::kube_api::ClusterChoice;
 
 /// Options of the controller.
@@ -19,6 +20,8 @@ pub struct ControllerOptions {
     pub batch: Duration,
     /// How many Services are synced at the same time.
     pub workers: usize,
+    /// The Lease under which it writes; `None`: there is one replica.
+    pub lease: Option<ControllerLease>,
 }
 
 impl ControllerOptions {

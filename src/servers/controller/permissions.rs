@@ -28,5 +28,6 @@ pub fn permissions(controllers: &[Controller]) -> Vec<Permission> {
     for resource in written {
         all.push(Permission::of(&[resource], &["get", "create", "update", "delete"]));
     }
+    all.push(Permission::of(&[Resource::Event], &["create", "patch"]));
     all
 }

@@ -64,6 +64,8 @@ pub(super) enum SyncEnd {
     Settled,
     /// It is not; the API server may have said how long to wait.
     Failed(Option<Duration>),
+    /// It did not come to its end.
+    Interrupted,
 }
 
 #[derive(Debug, Default)]
@@ -126,6 +128,10 @@ impl Queue {
         service.is_running = false;
         match end {
             SyncEnd::Settled => service.failures = 0,
+            SyncEnd::Interrupted => {
+                service.cause = taken.cause.and(service.cause);
+                service.due = Some(now);
+            }
             SyncEnd::Failed(wait) => {
                 service.failures = service.failures.saturating_add(1);
                 service.cause = taken.cause.and(service.cause);
@@ -259,6 +265,15 @@ mod tests {
         let taken = run.take(0).unwrap();
         run.queue.end(&taken, SyncEnd::Failed(Some(Duration::from_secs(7))), run.at(0));
         assert_eq!(run.queue.next_due(), Some(run.at(7000)));
+    }
+
+    #[test]
+    fn an_interrupted_sync_is_repeated() {
+        let mut run = Run::new();
+        run.queue.wake(&key("a"), run.at(0), Cause::Leftover);
+        let taken = run.take(0).unwrap();
+        run.queue.end(&taken, SyncEnd::Interrupted, run.at(10));
+        assert_eq!(run.take(10), Some(taken));
     }
 
     #[test]

@@ -6,25 +6,36 @@ use roster_engine::model::{EndpointSlice, Endpoints, Node, Pod, Resource, Servic
 use tokio::time::sleep;
 
 use super::{
-    applier::Applier, cluster_copy::ClusterCopy, metrics::ControllerMetrics, options::ControllerOptions,
-    permissions::watched, sink::CopySink, worker::work,
+    applier::Applier,
+    cluster_copy::ClusterCopy,
+    event_sender::events,
+    leadership::{Crew, LeaderMetrics, lead},
+    metrics::ControllerMetrics,
+    options::ControllerOptions,
+    permissions::watched,
+    sink::CopySink,
 };
 use crate::{
     kube_api::{Cluster, WatchMetrics},
-    runtime::net::{Health, Readiness, Tasks},
+    runtime::{
+        clock::Clock,
+        net::{Health, Readiness, Tasks},
+    },
 };
 
 /// The pause between two looks at writes that the watch does not show.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Starts the watches and the workers. A task that ends is an error.
-pub async fn start(options: &ControllerOptions, health: &Health) -> anyhow::Result<(Readiness, Tasks)> {
+pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) -> anyhow::Result<(Readiness, Tasks)> {
     let cluster = Cluster::connect(&options.cluster).await?;
     let copy = Arc::new(ClusterCopy::new(options.controllers.clone(), options.plan, options.batch));
     let (watches, metrics) = (WatchMetrics::default(), ControllerMetrics::new(copy.clone()));
+    let leader = LeaderMetrics::default();
     health.metrics.register(|registry| {
         watches.register(registry);
         metrics.register(registry);
+        leader.register(registry);
     });
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
     let synced = copy.clone();
@@ -32,10 +43,13 @@ pub async fn start(options: &ControllerOptions, health: &Health) -> anyhow::Resu
     for resource in watched(&options.controllers) {
         watch(&cluster, resource, &copy, &watches, &mut tasks);
     }
-    let applier = Arc::new(Applier::new(cluster.client_without_retries()?, copy.clone()));
-    for _ in 0..options.workers {
-        tasks.endless("a worker of the controller", work(copy.clone(), applier.clone()));
-    }
+    let client = cluster.client_without_retries()?;
+    let (events, sending) = events(client.clone(), clock.clone());
+    tasks.endless("the sending of Events", sending);
+    let applier = Arc::new(Applier::new(client.clone(), copy.clone()));
+    let (workers, health) = (options.workers, health.clone());
+    let crew = Crew { copy: copy.clone(), applier, events, workers, health };
+    tasks.closing(lead(crew, options.lease.clone(), client, clock.clone(), leader));
     tasks.endless("the look at unseen writes", async move {
         loop {
             sleep(LOOK).await;

@@ -1,12 +1,12 @@
 //! Takes one Service after the other from the queue: plan, write, and say how it ended.
 
-use std::sync::Arc;
-
-use roster_engine::state::Plan;
+use std::{pin::pin, sync::Arc};
 
 use super::{
-    applier::{Applier, ApplyError},
+    applier::Applier,
+    apply_error::ApplyError,
     cluster_copy::ClusterCopy,
+    event_sender::Events,
     queue::{DueService, MANY_FAILURES, SyncEnd},
     trigger_times::SeenTimes,
 };
@@ -15,17 +15,60 @@ use crate::runtime::aside::aside;
 /// Pods of a Service whose plan takes so long that other tasks of the thread should not wait for it.
 const MANY_PODS: usize = 500;
 
-/// Syncs Services, forever.
-pub(super) async fn work(copy: Arc<ClusterCopy>, applier: Arc<Applier>) {
-    loop {
-        let due = copy.next().await;
-        let (errors, seen) = sync(&copy, &applier, &due).await;
-        let end = end(&due, &errors);
-        copy.end(&due, end, seen);
+/// A Service that was taken from the queue. If its sync is dropped, it is due again: nobody knows what became of its writes.
+struct Taken<'a> {
+    copy: &'a ClusterCopy,
+    due: DueService,
+    has_ended: bool,
+}
+
+impl<'a> Taken<'a> {
+    fn new(copy: &'a ClusterCopy, due: DueService) -> Self {
+        Self { copy, due, has_ended: false }
+    }
+
+    fn end(mut self, end: SyncEnd, seen: Option<SeenTimes>) {
+        self.has_ended = true;
+        self.copy.end(&self.due, end, seen);
     }
 }
 
-async fn sync(copy: &ClusterCopy, applier: &Applier, due: &DueService) -> (Vec<ApplyError>, Option<SeenTimes>) {
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.copy.doubt(&self.due.key);
+            self.copy.end(&self.due, SyncEnd::Interrupted, None);
+        }
+    }
+}
+
+/// Syncs Services, one after the other, until `stop`.
+pub(super) async fn work(
+    copy: Arc<ClusterCopy>,
+    applier: Arc<Applier>,
+    events: Events,
+    stop: impl Future<Output = ()>,
+) {
+    let mut stop = pin!(stop);
+    loop {
+        let due = tokio::select! {
+            biased;
+            () = &mut stop => return,
+            due = copy.next() => due,
+        };
+        let taken = Taken::new(&copy, due);
+        let (errors, seen) = sync(&copy, &applier, &events, &taken.due).await;
+        let end = end(&taken.due, &errors);
+        taken.end(end, seen);
+    }
+}
+
+async fn sync(
+    copy: &ClusterCopy,
+    applier: &Applier,
+    events: &Events,
+    due: &DueService,
+) -> (Vec<ApplyError>, Option<SeenTimes>) {
     if copy.is_doubted(&due.key)
         && let Err(error) = applier.read(&due.key).await
     {
@@ -33,23 +76,26 @@ async fn sync(copy: &ClusterCopy, applier: &Applier, due: &DueService) -> (Vec<A
     }
     let input = copy.input(&due.key);
     let make = || input.plan(copy.controllers(), copy.plan(), due.cause);
-    let (plan, seen) = if input.pods.len() > MANY_PODS { aside(make) } else { make() };
-    let Plan { errors, .. } = &plan;
-    for error in errors {
-        tracing::debug!(namespace = %due.key.namespace, service = %due.key.name, error, "the plan is not complete");
+    let (mut plan, seen) = if input.pods.len() > MANY_PODS { aside(make) } else { make() };
+    for event in std::mem::take(&mut plan.events) {
+        events.say(event, &input);
     }
-    (applier.apply(&due.key, &input, plan).await, seen)
+    let errors = applier.apply(&due.key, &input, plan).await;
+    for event in errors.iter().filter_map(ApplyError::event) {
+        events.say(event, &input);
+    }
+    (errors, seen)
 }
 
-/// The end of a sync with these errors, which are logged.
+/// The end of a sync with these errors, which are logged: the first time, and when the reference would give up.
 fn end(due: &DueService, errors: &[ApplyError]) -> SyncEnd {
-    let (namespace, service) = (&due.key.namespace, &due.key.name);
+    let (namespace, service, failures) = (&due.key.namespace, &due.key.name, due.failures + 1);
     for error in errors {
         if due.failures == 0 || due.failures == MANY_FAILURES {
-            tracing::warn!(%namespace, %service, failures = due.failures + 1, %error, "a write has failed");
+            tracing::warn!(%namespace, %service, failures, %error, "a write has failed");
         } else {
-            tracing::debug!(%namespace, %service, failures = due.failures + 1, %error, "a write has failed again");
+            tracing::debug!(%namespace, %service, failures, %error, "a write has failed again");
         }
     }
-    if errors.is_empty() { SyncEnd::Settled } else { SyncEnd::Failed(errors.iter().filter_map(|e| e.wait).max()) }
+    if errors.is_empty() { SyncEnd::Settled } else { SyncEnd::Failed(errors.iter().filter_map(ApplyError::wait).max()) }
 }

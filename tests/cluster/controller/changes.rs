@@ -24,6 +24,24 @@ pub(super) fn probe(name: &str) -> Value {
     object("v1", "Service", name, &json!({ "spec": { "selector": { "app": name }, "ports": [{ "port": 80 }] } }))
 }
 
+/// A pod of a node that carries this label.
+pub(super) fn pod(name: &str, app: &str) -> Value {
+    let spec = json!({ "nodeName": "node-0", "containers": [{ "name": "c", "image": "i" }] });
+    object("v1", "Pod", name, &json!({ "metadata": { "labels": { "app": app } }, "spec": spec }))
+}
+
+/// Objects about which the controllers send Events: zones without enough endpoints, and Endpoints that cannot all be mirrored.
+pub(super) fn with_events() -> Vec<Value> {
+    let annotations = json!({ "service.kubernetes.io/topology-mode": "Auto" });
+    let spec = json!({ "selector": { "app": "zones" }, "ports": [{ "port": 80 }] });
+    let zones = object("v1", "Service", "zones", &json!({ "metadata": { "annotations": annotations }, "spec": spec }));
+    let by_hand = object("v1", "Service", "by-hand", &json!({ "spec": { "ports": [{ "port": 80 }] } }));
+    let addresses: Vec<Value> =
+        (0..1100).map(|n| json!({ "ip": format!("192.0.{}.{}", n / 200, n % 200 + 1) })).collect();
+    let subsets = json!([{ "addresses": addresses, "ports": [{ "port": 80 }] }]);
+    vec![zones, by_hand, object("v1", "Endpoints", "by-hand", &json!({ "subsets": subsets }))]
+}
+
 /// An object of the namespace.
 fn object(version: &str, kind: &str, name: &str, rest: &Value) -> Value {
     let mut object =
@@ -260,6 +278,6 @@ impl<'a> Changes<'a> {
     }
 }
 
-fn ready(is_ready: bool) -> Value {
+pub(super) fn ready(is_ready: bool) -> Value {
     json!({ "type": "Ready", "status": if is_ready { "True" } else { "False" } })
 }

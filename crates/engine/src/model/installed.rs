@@ -12,6 +12,8 @@ pub const SERVICE: &str = "roster-webhook";
 pub const SECRET: &str = "roster-webhook-tls";
 /// The Lease of the replica that issues certificates.
 pub const LEASE: &str = "roster-certificates";
+/// The name of the controller: of its Lease, and its field manager.
+pub const CONTROLLER: &str = "roster-controller";
 /// The API group of policies.
 pub const POLICY_GROUP: &str = Resource::EndpointPolicy.group();
 /// The kind of policies.

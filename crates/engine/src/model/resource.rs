@@ -86,6 +86,7 @@ resources! {
     Secret                         ""                             "v1" "secrets"                         Namespaced Builtin;
     NodePool                       "apps.openyurt.io"             "v1beta1" "nodepools"                  Cluster    Custom;
     Lease                          "coordination.k8s.io"          "v1" "leases"                          Namespaced Builtin;
+    Event                          ""                             "v1" "events"                          Namespaced Builtin;
 }
 
 impl Resource {

@@ -69,7 +69,8 @@ impl TypeMeta {
                 | Resource::ValidatingWebhookConfiguration
                 | Resource::CustomResourceDefinition
                 | Resource::Secret
-                | Resource::Lease,
+                | Resource::Lease
+                | Resource::Event,
             )
             | None => InputKind::Other,
         }

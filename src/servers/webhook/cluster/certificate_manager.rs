@@ -20,7 +20,7 @@ use super::{
     certificate_secret::{CertificateSecret, SecretError, StoredMaterial},
 };
 use crate::{
-    kube_api::{LeaseChoice, LeaseHolder, LeaseOutcome, WriteError, WriteOutcome},
+    kube_api::{LeaseChoice, LeaseHolder, LeaseOutcome, LeaseTimes, WriteError, WriteOutcome},
     runtime::{
         back_off::BackOff,
         certificates::{IssueError, Material, SelfSignedOptions, advance, trusts},
@@ -128,6 +128,7 @@ impl CertificateManager {
                     name: &own.lease,
                     identity: &own.identity,
                     manager: CERTS_MANAGER,
+                    times: LeaseTimes::default(),
                 },
                 clock.clone(),
             ),

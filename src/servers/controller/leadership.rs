@@ -1,0 +1,119 @@
+//! Which replica writes: the one that holds the Lease.
+//!
+//! The workers run in the task that renews the Lease, which looks at its deadline first. So a replica that stood still sends
+//! no further request under a Lease that is over. A request that was on its way names the version that it replaces.
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use kube::Client;
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{family::Family, gauge::Gauge},
+    registry::Registry,
+};
+use roster_engine::model::installed::CONTROLLER;
+use tokio::time::{Duration, sleep};
+
+use super::{applier::Applier, cluster_copy::ClusterCopy, event_sender::Events, worker::work};
+use crate::{
+    kube_api::{LeaseChoice, LeaseHolder, LeaseOutcome, LeaseState, LeaseTimes},
+    runtime::{clock::Clock, net::Health},
+};
+
+/// The Lease of the controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControllerLease {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The replica; each has another identity.
+    pub identity: String,
+    /// Its times.
+    pub times: LeaseTimes,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LeaseLabels {
+    name: String,
+}
+
+/// Whether this replica leads, as client-go tells it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LeaderMetrics(Family<LeaseLabels, Gauge>);
+
+impl LeaderMetrics {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        let help = "1 while this replica holds the Lease, and 0 otherwise";
+        registry.register("leader_election_master_status", help, self.0.clone());
+    }
+
+    fn set(&self, lease: &str, leads: bool) {
+        self.0.get_or_create(&LeaseLabels { name: lease.to_owned() }).set(leads.into());
+    }
+}
+
+/// What the workers of a replica share.
+#[derive(Clone)]
+pub(super) struct Crew {
+    pub(super) copy: Arc<ClusterCopy>,
+    pub(super) applier: Arc<Applier>,
+    pub(super) events: Events,
+    pub(super) workers: usize,
+    pub(super) health: Health,
+}
+
+impl Crew {
+    /// All workers, until the server stops.
+    async fn work(&self) {
+        let worker = || work(self.copy.clone(), self.applier.clone(), self.events.clone(), self.health.stopping());
+        join_all((0..self.workers).map(|_| worker())).await;
+    }
+}
+
+/// Works until the server stops, under the Lease if there is one, and releases it then.
+pub(super) async fn lead(
+    crew: Crew,
+    lease: Option<ControllerLease>,
+    client: Client,
+    clock: Clock,
+    metrics: LeaderMetrics,
+) {
+    let Some(ControllerLease { namespace, name, identity, times }) = lease else { return crew.work().await };
+    let choice = LeaseChoice { namespace: &namespace, name: &name, identity: &identity, manager: CONTROLLER, times };
+    let mut holder = LeaseHolder::new(client, choice, clock);
+    metrics.set(&name, false);
+    let (state, stopping) = (holder.state(), crew.health.stopping());
+    let leading = async {
+        loop {
+            let work = async {
+                tracing::info!(lease = name, identity, "this replica leads");
+                metrics.set(&name, true);
+                crew.work().await;
+            };
+            let outcome = holder.hold(Duration::MAX, work).await;
+            metrics.set(&name, false);
+            match outcome {
+                Ok(LeaseOutcome::Done(())) => return,
+                Ok(LeaseOutcome::Lost) => tracing::warn!(lease = name, "the Lease is lost: another replica may lead"),
+                Ok(LeaseOutcome::NotTaken) => {}
+                Err(error) => {
+                    tracing::warn!(lease = name, %error, "the Lease cannot be taken");
+                    sleep(times.retry).await;
+                }
+            }
+        }
+    };
+    let stopped_as_follower = async {
+        stopping.await;
+        if *state.borrow() == LeaseState::Held {
+            // The workers end, and the Lease is released.
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = leading => {}
+        () = stopped_as_follower => {}
+    }
+}

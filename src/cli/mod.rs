@@ -7,6 +7,7 @@
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use roster_engine::state::Controller;
 
 mod certs;
 mod cluster_args;
@@ -159,10 +160,11 @@ fn is_plugin(name: Option<&OsString>) -> bool {
         .is_some_and(|stem| stem == "kubectl-roster" || stem == "kubectl_complete-roster")
 }
 
-/// The permissions of the webhook, and of the node proxy with SuperEdge's scheme.
+/// The permissions of the webhook, of the controller, and of the node proxy with SuperEdge's scheme.
 pub fn server_permissions() -> ServerPermissions {
     ServerPermissions {
         webhook: servers::webhook::permissions(),
+        controller: servers::controller::permissions(&Controller::ALL),
         edge: servers::edge::permissions(servers::edge::EdgeScheme::SuperEdge),
         edge_with_client_certificates: servers::edge::permissions_with_client_certificates(),
     }

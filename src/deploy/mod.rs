@@ -6,12 +6,14 @@
 //! manifests/overlays/dev    one replica, debug logs
 //! manifests/overlays/cert-manager   certificates from cert-manager
 //! manifests/overlays/static webhook configurations as files of the API server (KEP-5793)
+//! manifests/controller      the controller
 //! manifests/edge            the node proxy on each node
 //! manifests/overlays/edge-client-certificates   the same for clients with certificates
 //! ```
 
 mod access;
 mod account_policy;
+mod controller;
 mod edge;
 mod hardening;
 mod names;
@@ -30,6 +32,8 @@ use self::access::ServiceAccount;
 pub struct ServerPermissions {
     /// The webhook.
     pub webhook: Vec<Permission>,
+    /// The controller, with all its parts.
+    pub controller: Vec<Permission>,
     /// The node proxy.
     pub edge: Vec<Permission>,
     /// What the node proxy may do besides where its clients may have certificates.
@@ -58,7 +62,10 @@ pub fn files(permissions: &ServerPermissions) -> Vec<ManifestFile> {
         ManifestFile::new("base/namespace.yaml", vec![workload::namespace()]),
         ManifestFile::new("base/crd.yaml", vec![webhooks::crd()]),
         ManifestFile::new("base/rbac.yaml", account.all(&permissions.webhook)),
-        ManifestFile::new("base/deployment.yaml", vec![workload::deployment(), workload::disruption_budget()]),
+        ManifestFile::new(
+            "base/deployment.yaml",
+            vec![workload::deployment(), workload::disruption_budget(names::NAME, &names::meta(names::NAME))],
+        ),
         ManifestFile::new("base/service.yaml", vec![workload::service(), network::network_policy()]),
         ManifestFile::new("base/account-policy.yaml", account_policy::all()),
         ManifestFile::new("base/webhooks.yaml", vec![webhooks::mutating(), webhooks::validating()]),
@@ -72,6 +79,7 @@ pub fn files(permissions: &ServerPermissions) -> Vec<ManifestFile> {
     });
     all.push(ManifestFile::new("base/kustomization.yaml", vec![kustomization]));
     all.extend(overlays::all());
+    all.extend(controller::all(&permissions.controller));
     all.extend(edge::all(&permissions.edge));
     all.extend(edge::client_certificates(&permissions.edge_with_client_certificates));
     all

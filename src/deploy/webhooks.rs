@@ -101,7 +101,7 @@ fn conditions(list: Vec<(&str, String)>) -> Value {
     list.into_iter().map(|(name, expression)| json!({ "name": name, "expression": expression })).collect()
 }
 
-/// The writer is not kube-controller-manager.
+/// The writer is neither kube-controller-manager nor Roster's controller.
 fn not_a_controller() -> (&'static str, String) {
     let users: Vec<String> = roster_admission::CONTROLLER_USERS.iter().map(|u| format!("'{u}'")).collect();
     ("not-a-controller", format!("!(request.userInfo.username in [{}])", users.join(", ")))

@@ -41,17 +41,18 @@ fn pod() -> Value {
         "terminationGracePeriodSeconds": PRE_STOP_SECONDS + GRACE_SECONDS,
         "enableServiceLinks": false,
         "securityContext": hardening::pod(),
-        "topologySpreadConstraints": [spread("kubernetes.io/hostname"), spread("topology.kubernetes.io/zone")],
+        "topologySpreadConstraints": [spread(NAME, "kubernetes.io/hostname"), spread(NAME, "topology.kubernetes.io/zone")],
         "containers": [container()],
     })
 }
 
-fn spread(key: &str) -> Value {
+/// Spreads the pods of this name over the values of a node label.
+pub(super) fn spread(name: &str, key: &str) -> Value {
     json!({
         "maxSkew": 1,
         "topologyKey": key,
         "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": { "matchLabels": { "app.kubernetes.io/name": NAME } },
+        "labelSelector": { "matchLabels": { "app.kubernetes.io/name": name } },
         // Pods of an older template do not count: a rollout would end unbalanced.
         "matchLabelKeys": ["pod-template-hash"],
     })
@@ -91,17 +92,17 @@ fn container() -> Value {
     })
 }
 
-/// At most one pod is evicted at a time.
-pub(super) fn disruption_budget() -> Value {
+/// At most one pod of this name is evicted at a time.
+pub(super) fn disruption_budget(name: &str, meta: &Value) -> Value {
     json!({
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
-        "metadata": meta(NAME),
+        "metadata": meta,
         "spec": {
             "maxUnavailable": 1,
             // A pod that is not ready does not serve, and would block a drain.
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
-            "selector": { "matchLabels": { "app.kubernetes.io/name": NAME } },
+            "selector": { "matchLabels": { "app.kubernetes.io/name": name } },
         },
     })
 }

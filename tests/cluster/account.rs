@@ -50,13 +50,18 @@ fn replace(name: &'static str, object: &str, path: &str, value: Value) -> Try {
     patch(name, object, json!([operation]))
 }
 
-/// A kubeconfig of the account, with a token as its pods have one.
+/// A kubeconfig of the account of the webhook, with a token as its pods have one.
 pub(super) fn account(plane: &ControlPlane, dir: &Path) -> PathBuf {
-    let (well, token) = kubectl(plane, &format!("create token {NAME} -n {NAMESPACE}"), "");
+    account_of(plane, dir, NAME)
+}
+
+/// The same for another account of Roster.
+pub(super) fn account_of(plane: &ControlPlane, dir: &Path, name: &str) -> PathBuf {
+    let (well, token) = kubectl(plane, &format!("create token {name} -n {NAMESPACE}"), "");
     assert!(well, "{token}");
     let mut config: Value = serde_saphyr::from_str(&fs::read_to_string(plane.kubeconfig()).unwrap()).unwrap();
     config["users"][0]["user"] = json!({ "token": token.trim() });
-    let path = dir.join("account.kubeconfig");
+    let path = dir.join(format!("{name}.kubeconfig"));
     fs::write(&path, config.to_string()).unwrap();
     path
 }

@@ -12,9 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use roster_engine::model::installed::{CONTROLLER, NAMESPACE as INSTALLED};
 use serde_json::{Value, json};
 
-use super::{api::ApiServer, assets, control_plane::ControlPlane, get, roster, start_without_controllers, wait};
+use super::{
+    account::account_of, api::ApiServer, assets, control_plane::ControlPlane, get, kubectl, roster,
+    start_without_controllers, wait,
+};
 use changes::{Changes, NAMESPACE};
 
 const SEED: u64 = 20_261_127;
@@ -25,6 +29,13 @@ const CHANGES: usize = 75;
 const QUIET: Duration = Duration::from_secs(3);
 const DONE: Duration = Duration::from_mins(2);
 
+/// The namespace of the controller, its account and its roles.
+fn access() -> Vec<Value> {
+    let files = roster::deploy::files(&roster::cli::server_permissions()).into_iter();
+    let wanted = ["controller/namespace.yaml", "controller/rbac.yaml"];
+    files.filter(|file| wanted.contains(&file.path.as_str())).flat_map(|file| file.documents).collect()
+}
+
 /// A running `roster controller`, ended with the test.
 struct RosterController {
     child: Child,
@@ -32,12 +43,17 @@ struct RosterController {
 }
 
 impl RosterController {
+    /// Starts it as the account of its manifests.
     fn start(plane: &ControlPlane, dir: &Path, flags: &[&str]) -> Self {
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": access() });
+        let (well, told) = kubectl(plane, "apply -f -", &list.to_string());
+        assert!(well, "{told}");
+        let account = account_of(plane, dir, CONTROLLER);
         let admin = format!("127.0.0.1:{}", super::control_plane::free_port().unwrap());
         let log = fs::File::options().create(true).append(true).open(dir.join("controller.log")).unwrap();
         let mut command = roster();
         command.args(["controller", "--admin-listen", &admin, "--kubeconfig"]);
-        command.arg(plane.kubeconfig()).args(flags).stdout(Stdio::null()).stderr(log);
+        command.arg(account).args(flags).env("POD_NAMESPACE", INSTALLED).stdout(Stdio::null()).stderr(log);
         let started = Self { child: command.spawn().unwrap(), admin };
         wait("roster controller is ready", || get(&started.admin, "/readyz").filter(|a| a.starts_with("HTTP/1.1 200")));
         started

@@ -3,18 +3,19 @@
 use roster_engine::model::{Labels, names};
 
 /// Users whose writes the webhook does not review. The controllers of kube-controller-manager each have a user of their
-/// own with `--use-service-account-credentials`, and share one without it. The API server writes the Endpoints and the
-/// slice of `default/kubernetes`, whose addresses do not belong to pods.
-pub const CONTROLLER_USERS: [&str; 6] = [
+/// own with `--use-service-account-credentials`, and share one without it. Roster's controller does their work as a user of its
+/// own. The API server writes the Endpoints and the slice of `default/kubernetes`, whose addresses do not belong to pods.
+pub const CONTROLLER_USERS: [&str; 7] = [
     "system:apiserver",
     "system:kube-controller-manager",
     "system:serviceaccount:kube-system:endpoint-controller",
     "system:serviceaccount:kube-system:endpointslice-controller",
     "system:serviceaccount:kube-system:endpointslicemirroring-controller",
     "system:serviceaccount:kube-system:generic-garbage-collector",
+    "system:serviceaccount:roster-system:roster-controller",
 ];
 
-/// Whether a user is a built-in controller or the API server.
+/// Whether a user is one of the controllers or the API server.
 pub(super) fn is_controller(user: &str) -> bool {
     CONTROLLER_USERS.contains(&user)
 }

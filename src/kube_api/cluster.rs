@@ -65,8 +65,25 @@ impl Cluster {
     where
         S: Sink + Send + 'static,
     {
+        self.watch_after(std::future::ready(()), resource, sink, metrics, tasks);
+    }
+
+    /// The same, and begins after `ready`.
+    pub(crate) fn watch_after<S>(
+        &self,
+        ready: impl Future<Output = ()> + Send + 'static,
+        resource: Resource,
+        sink: S,
+        metrics: &WatchMetrics,
+        tasks: &mut Tasks,
+    ) where
+        S: Sink + Send + 'static,
+    {
         let watch = reflect(self.client(), resource, self.streaming.clone(), sink, metrics.clone());
-        tasks.spawn(async move { watch.await.map_or_else(anyhow::Error::from, |()| anyhow!("a watch ended")) });
+        tasks.spawn(async move {
+            ready.await;
+            watch.await.map_or_else(anyhow::Error::from, |()| anyhow!("a watch ended"))
+        });
     }
 }
 

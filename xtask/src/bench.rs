@@ -20,6 +20,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::{oracle, paths};
+use watch::Copied;
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -33,7 +34,7 @@ pub(crate) struct BenchArgs {
     /// Number of Services of the whole cluster; each has fifteen pods
     #[arg(long, default_value_t = 10_000)]
     pub services: usize,
-    /// Another `roster` to measure in turns with this one; only for --what watch
+    /// Another `roster` to measure in turns with this one; only for --what watch and controller
     #[arg(long, value_name = "PROGRAM")]
     pub beside: Option<PathBuf>,
 }
@@ -57,6 +58,8 @@ pub(crate) enum What {
     Watch,
     /// The node proxy before a large cluster
     Edge,
+    /// The controller's copy of a whole cluster
+    Controller,
     /// What the webhook adds to the creation of a Service, as a real API server measures it
     Cost,
 }
@@ -100,7 +103,10 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
         webhook::run_webhook(args.rounds.max(1), &mut goals)?;
     }
     if wants(What::Watch) {
-        watch::run_watch(args.services, args.rounds.max(1), args.beside.as_deref(), &mut goals)?;
+        watch::run_watch(Copied::Webhook, args.services, args.rounds.max(1), args.beside.as_deref(), &mut goals)?;
+    }
+    if wants(What::Controller) {
+        watch::run_watch(Copied::Controller, args.services, args.rounds.max(1), args.beside.as_deref(), &mut goals)?;
     }
     if wants(What::Edge) {
         edge::run_edge(args.rounds.max(1), &mut goals)?;

@@ -4,20 +4,20 @@
 //! put into the queue. Plans are made outside, from what [`ClusterCopy::input`] has collected.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use roster_admission::Unknown;
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, HashSeed, Node, ObjectMeta, Pod, Resource, Service, Text, names},
+    model::{EndpointSlice, Endpoints, HashSeed, Node, ObjectMeta, ObjectRef, Pod, Resource, Service, Text, names},
     state::{Controller, Options},
 };
 use roster_manifests::inventory::{Change, Live, LiveRows, LiveTable, Lookup, PlanningRows, Row, Table};
 use serde::de::DeserializeOwned;
 use tokio::{
-    sync::Notify,
+    sync::{Notify, watch},
     time::{Instant, sleep_until},
 };
 
@@ -41,6 +41,8 @@ pub(super) struct ClusterCopy {
     state: Mutex<CopyState>,
     /// A Service was put into the queue.
     woken: Notify,
+    /// Whether the pods have been listed once.
+    pods_listed: watch::Sender<bool>,
     controllers: Vec<Controller>,
     plan: Options,
     batch: Duration,
@@ -72,6 +74,11 @@ pub(super) trait Watched: Row + DeserializeOwned + Send + Sync + 'static {
     }
 
     fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Self::Lookup>;
+
+    /// The references to pods in it, which may be shared with the pods.
+    fn targets(&mut self) -> impl Iterator<Item = &mut Arc<ObjectRef>> {
+        std::iter::empty()
+    }
 
     /// The Services that a change concerns.
     fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, plan: &Options) -> Vec<Wake>;
@@ -143,6 +150,12 @@ impl Watched for Endpoints {
         &mut cluster.endpoints
     }
 
+    fn targets(&mut self) -> impl Iterator<Item = &mut Arc<ObjectRef>> {
+        let lists = self.subsets.iter_mut().map(|subset| (&mut subset.addresses, &mut subset.not_ready_addresses));
+        let addresses = lists.flat_map(|(ready, not_ready)| ready.iter_mut().chain(not_ready));
+        addresses.filter_map(|address| address.target_ref.as_mut())
+    }
+
     fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
         affected::by_endpoints(change, cluster)
     }
@@ -161,6 +174,10 @@ impl Watched for EndpointSlice {
 
     fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Slices> {
         &mut cluster.slices
+    }
+
+    fn targets(&mut self) -> impl Iterator<Item = &mut Arc<ObjectRef>> {
+        self.endpoints.iter_mut().filter_map(|endpoint| endpoint.target_ref.as_mut())
     }
 
     fn affected(change: &ObjectChange<Self>, _: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
@@ -188,7 +205,14 @@ impl ClusterCopy {
             unseen_slices: UnseenWrites::default(),
             is_synced: false,
         };
-        Self { state: Mutex::new(state), woken: Notify::new(), controllers, plan, batch }
+        Self {
+            state: Mutex::new(state),
+            woken: Notify::new(),
+            pods_listed: watch::Sender::new(false),
+            controllers,
+            plan,
+            batch,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, CopyState> {
@@ -211,6 +235,13 @@ impl ClusterCopy {
         if self.lock().is_synced { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
     }
 
+    /// Resolves when the pods have been listed once.
+    pub(super) async fn pods_are_listed(&self) {
+        let mut pods = self.pods_listed.subscribe();
+        // The sender is part of this copy.
+        let _ = pods.wait_for(|listed| *listed).await;
+    }
+
     /// How many Services wait, and how many have failed so often that the reference would have forgotten them.
     pub(super) fn backlog(&self) -> (usize, usize) {
         let state = self.lock();
@@ -218,8 +249,9 @@ impl ClusterCopy {
     }
 
     /// The watch shows an object.
-    pub(super) fn apply<T: Watched>(&self, object: Arc<T>) {
+    pub(super) fn apply<T: Watched>(&self, mut object: Arc<T>) {
         let mut state = self.lock();
+        share_targets(&state.cluster, &mut object);
         if is_old(&mut state, &object) {
             return;
         }
@@ -237,17 +269,23 @@ impl ClusterCopy {
         }
     }
 
-    /// A list of all objects of a resource begins.
+    /// A list of all objects of a resource begins. The API server may have made it before a write.
     pub(super) fn begin_list<T: Watched>(&self) {
         let mut state = self.lock();
-        T::unseen(&mut state).into_iter().for_each(UnseenWrites::begin_list);
-        T::table(&mut state.cluster).begin_list();
+        let written = T::unseen(&mut state).map(|unseen| unseen.written()).unwrap_or_default();
+        let table = T::table(&mut state.cluster);
+        table.begin_list();
+        for (namespace, name) in written {
+            table.keep(&namespace, &name);
+        }
     }
 
     /// The list has an object. Returns it if it is new, for the end of the list.
-    pub(super) fn list<T: Watched>(&self, object: Arc<T>) -> Option<Arc<T>> {
+    pub(super) fn list<T: Watched>(&self, mut object: Arc<T>) -> Option<Arc<T>> {
         let mut state = self.lock();
+        share_targets(&state.cluster, &mut object);
         if is_old(&mut state, &object) {
+            T::table(&mut state.cluster).keep(object.namespace(), object.name());
             return None;
         }
         match T::table(&mut state.cluster).list(object) {
@@ -266,10 +304,14 @@ impl ClusterCopy {
         let mut changes = Vec::new();
         let mut state = self.lock();
         T::table(&mut state.cluster).end_list(new, |change| changes.push(owned(change)));
-        T::unseen(&mut state).into_iter().for_each(UnseenWrites::end_list);
         for change in &changes {
             self.wake(&mut state, change);
         }
+        self.pods_listed.send_if_modified(|listed| {
+            let is_new = !*listed && state.cluster.pods.is_listed();
+            *listed |= is_new;
+            is_new
+        });
         if !state.is_synced && self.is_complete(&state.cluster) {
             state.is_synced = true;
             self.wake_all(&mut state);
@@ -372,21 +414,14 @@ impl ClusterCopy {
         }
     }
 
-    /// The objects of a Service were read from the API server.
+    /// The objects of a Service were read from the API server: nothing of it is doubted any more.
     pub(super) fn read(&self, key: &ServiceKey, endpoints: Option<Endpoints>, slices: Vec<EndpointSlice>) {
         let mut state = self.lock();
-        match endpoints {
-            Some(endpoints) => wrote(&mut state, endpoints),
-            None => forget::<Endpoints>(&mut state, &key.namespace, &key.name),
-        }
-        let known = state.cluster.slices.last_known().lookup().of(&key.namespace, &key.name).to_vec();
-        for slice in known.iter().filter(|known| !slices.iter().any(|slice| slice.meta.name == known.meta.name)) {
-            forget::<EndpointSlice>(&mut state, &key.namespace, &slice.meta.name);
-        }
-        for slice in slices {
-            wrote(&mut state, slice);
-        }
         state.doubted.remove(key);
+        let known = state.cluster.slices.last_known().lookup().of(&key.namespace, &key.name).to_vec();
+        let known: Vec<Text> = known.iter().map(|slice| slice.meta.name.clone()).collect();
+        read(&mut state, key, &known, slices);
+        read(&mut state, key, std::slice::from_ref(&key.name), endpoints.into_iter().collect());
     }
 
     /// An object was written. The next plan must see it, and its event may take a while.
@@ -455,7 +490,24 @@ fn removed<T: Watched>(state: &mut CopyState, namespace: &str, name: &str) -> Op
     T::table(&mut state.cluster).remove(namespace, name).map(owned)
 }
 
-/// Enters an object that was written or read, unless the watch was quicker.
+/// Enters all objects of a Service as they were read, in place of the `known` ones. What this program believes to have written
+/// does not count against them.
+fn read<T: Watched>(state: &mut CopyState, key: &ServiceKey, known: &[Text], objects: Vec<T>) {
+    let unseen = T::unseen(state).map(|unseen| unseen.read(key)).unwrap_or_default();
+    let stored: BTreeSet<&str> = objects.iter().map(Row::name).collect();
+    for name in known.iter().filter(|known| !stored.contains(known.as_str())) {
+        forget::<T>(state, &key.namespace, name);
+    }
+    drop(stored);
+    for object in objects {
+        if unseen.binary_search_by(|name| name.as_str().cmp(object.name())).is_ok() {
+            removed::<T>(state, &key.namespace, object.name());
+        }
+        wrote(state, object);
+    }
+}
+
+/// Enters an object that was written, unless the watch was quicker.
 fn wrote<T: Watched>(state: &mut CopyState, object: T) {
     let Some((meta, service)) = object.written() else { return };
     let known = T::table(&mut state.cluster).last_known().get(&meta.namespace, &meta.name);
@@ -466,7 +518,20 @@ fn wrote<T: Watched>(state: &mut CopyState, object: T) {
     if let Some(unseen) = T::unseen(state) {
         unseen.wrote(meta, service);
     }
-    inserted(state, Arc::new(object));
+    let mut object = Arc::new(object);
+    share_targets(&state.cluster, &mut object);
+    inserted(state, object);
+}
+
+/// Shares the references to pods with the pods: a copy of each would take as much as the rest of an endpoint.
+fn share_targets<T: Watched>(cluster: &Live<PlanningRows>, object: &mut Arc<T>) {
+    let (pods, Some(object)) = (cluster.pods.last_known(), Arc::get_mut(object)) else { return };
+    for target in object.targets() {
+        let pod = pods.get(&target.namespace, &target.name);
+        if let Some(pod) = pod.filter(|pod| pod.reference == *target) {
+            *target = pod.reference.clone();
+        }
+    }
 }
 
 /// Removes an object that was deleted, unless the watch was quicker.

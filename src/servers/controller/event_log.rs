@@ -9,7 +9,7 @@ use roster_engine::{
 };
 use tokio::time::Instant;
 
-/// So many similar Events within this time are combined.
+/// The number of similar Events within this time from which on they are combined.
 const SIMILAR: u32 = 10;
 const SIMILAR_FOR: Duration = Duration::from_mins(10);
 /// How many Events about an object are sent at once, and the time after which it may have one more.

@@ -13,6 +13,8 @@ mod affected;
 mod applier;
 mod apply_error;
 mod cluster_copy;
+#[cfg(test)]
+mod cluster_copy_tests;
 mod event_log;
 mod event_sender;
 mod leadership;

@@ -61,12 +61,25 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
 
 fn watch(cluster: &Cluster, resource: Resource, copy: &Arc<ClusterCopy>, metrics: &WatchMetrics, tasks: &mut Tasks) {
     let copy = copy.clone();
+    // What has endpoints shares the references to pods with the pods, if these are there.
+    let pods = {
+        let copy = copy.clone();
+        async move {
+            if watched(copy.controllers()).any(|resource| resource == Resource::Pod) {
+                copy.pods_are_listed().await;
+            }
+        }
+    };
     match resource {
         Resource::Pod => cluster.watch(resource, CopySink::<Pod>::new(copy), metrics, tasks),
         Resource::Service => cluster.watch(resource, CopySink::<Service>::new(copy), metrics, tasks),
         Resource::Node => cluster.watch(resource, CopySink::<Node>::new(copy), metrics, tasks),
-        Resource::Endpoints => cluster.watch(resource, CopySink::<Endpoints>::new(copy), metrics, tasks),
-        Resource::EndpointSlice => cluster.watch(resource, CopySink::<EndpointSlice>::new(copy), metrics, tasks),
+        Resource::Endpoints => {
+            cluster.watch_after(pods, resource, CopySink::<Endpoints>::new(copy), metrics, tasks);
+        }
+        Resource::EndpointSlice => {
+            cluster.watch_after(pods, resource, CopySink::<EndpointSlice>::new(copy), metrics, tasks);
+        }
         _ => {}
     }
 }

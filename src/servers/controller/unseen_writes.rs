@@ -1,8 +1,9 @@
 //! What this program has written and its watch does not show yet.
 //!
-//! The program enters what it writes into its copy of the cluster at once. Its next plan would repeat the write otherwise. Events that are on their way
-//! are older than the copy then, and must not undo it. The resourceVersions of an API server are numbers that rise with
-//! every write (KEP-5504).
+//! The program enters what it writes into its copy of the cluster at once: its next plan would repeat the write otherwise.
+//! Events and lists that are on their way are older than the copy then, and must not undo it. The resourceVersions of an API
+//! server are numbers that rise with every write (KEP-5504). They fall where it was restored from a backup: what is not seen
+//! for long is read again.
 
 use std::collections::HashMap;
 
@@ -15,8 +16,6 @@ use super::queue::ServiceKey;
 #[derive(Debug, Default)]
 pub(super) struct UnseenWrites {
     writes: HashMap<(Text, Text), UnseenWrite, HashSeed>,
-    /// How many lists have begun.
-    lists: u64,
 }
 
 #[derive(Debug)]
@@ -24,8 +23,6 @@ struct UnseenWrite {
     written: Written,
     service: ServiceKey,
     since: Instant,
-    /// The number of the last list that had begun.
-    list: u64,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -48,14 +45,33 @@ impl UnseenWrites {
     }
 
     fn note(&mut self, meta: &ObjectMeta, service: ServiceKey, written: Written) {
-        let write = UnseenWrite { written, service, since: Instant::now(), list: self.lists };
+        let write = UnseenWrite { written, service, since: Instant::now() };
         self.writes.insert((meta.namespace.clone(), meta.name.clone()), write);
     }
 
-    /// The Services of writes that were made before `since` and not seen yet. They are forgotten.
-    pub(super) fn overdue(&mut self, since: Instant) -> Vec<ServiceKey> {
-        let overdue = self.writes.extract_if(|_, write| write.since < since);
-        overdue.map(|(_, write)| write.service).collect()
+    /// The Services of writes that were made before `since` and not seen yet.
+    pub(super) fn overdue(&self, since: Instant) -> Vec<ServiceKey> {
+        let mut overdue: Vec<ServiceKey> =
+            self.writes.values().filter(|write| write.since < since).map(|write| write.service.clone()).collect();
+        overdue.sort_unstable();
+        overdue
+    }
+
+    /// Namespaces and names of the objects that were written, and not deleted.
+    pub(super) fn written(&self) -> Vec<(Text, Text)> {
+        let written = self.writes.iter().filter(|(_, write)| matches!(write.written, Written::Version(_)));
+        let mut written: Vec<(Text, Text)> = written.map(|(key, _)| key.clone()).collect();
+        written.sort_unstable();
+        written
+    }
+
+    /// The objects of a Service were read from the API server: nothing of it is unseen any more. Returns the names of those
+    /// that were.
+    pub(super) fn read(&mut self, service: &ServiceKey) -> Vec<Text> {
+        let unseen = self.writes.extract_if(|_, write| write.service == *service);
+        let mut names: Vec<Text> = unseen.map(|((_, name), _)| name).collect();
+        names.sort_unstable();
+        names
     }
 
     /// Whether an object that the watch shows is newer than what was written, so that it counts.
@@ -84,17 +100,6 @@ impl UnseenWrites {
             }
             None => true,
         }
-    }
-
-    /// A list of all objects begins.
-    pub(super) fn begin_list(&mut self) {
-        self.lists += 1;
-    }
-
-    /// The list is complete: what was written before it began is in it. An API server that was restored from a backup gives
-    /// older versions again, which must count then.
-    pub(super) fn end_list(&mut self) {
-        self.writes.retain(|_, write| write.list >= self.lists);
     }
 }
 
@@ -144,20 +149,6 @@ mod tests {
         assert!(unseen.writes.is_empty());
     }
 
-    #[test]
-    fn a_list_that_began_after_a_write_has_it() {
-        let mut unseen = UnseenWrites::default();
-        unseen.wrote(&meta("u", "90"), service());
-        unseen.begin_list();
-        unseen.end_list();
-        assert!(unseen.is_news(&meta("u", "40")), "the API server was restored from a backup");
-        unseen.begin_list();
-        unseen.wrote(&meta("u", "90"), service());
-        assert!(!unseen.is_news(&meta("u", "89")));
-        unseen.end_list();
-        assert!(!unseen.is_news(&meta("u", "89")) && unseen.is_news(&meta("u", "90")));
-    }
-
     #[tokio::test(start_paused = true)]
     async fn what_is_not_seen_for_long_is_doubted() {
         let mut unseen = UnseenWrites::default();
@@ -165,7 +156,10 @@ mod tests {
         let now = Instant::now();
         assert_eq!(unseen.overdue(now), []);
         assert_eq!(unseen.overdue(now + std::time::Duration::from_secs(1)), [service()]);
-        assert!(unseen.is_news(&meta("u", "6")));
+        assert!(!unseen.is_news(&meta("u", "6")));
+        assert_eq!(unseen.written(), [("shop".into(), "web".into())]);
+        assert_eq!((unseen.read(&service()), unseen.read(&service())), (vec!["web".into()], Vec::new()));
+        assert!(unseen.is_news(&meta("u", "6")), "the API server was restored from a backup");
     }
 
     #[test]

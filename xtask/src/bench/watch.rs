@@ -1,4 +1,4 @@
-//! Measures the webhook's copy of a large cluster: the time until it is synced, and its memory, with an API server that
+//! Measures the copy of a large cluster that the webhook or the controller has: the time until it is synced, and its memory, with an API server that
 //! lists the objects of a file, has no events, and then wants everything to be listed again.
 
 use std::fs;
@@ -20,13 +20,58 @@ use crate::server::{free_address, is_ready};
 const SECONDS: u64 = 120;
 /// How long memory is left to settle after the lists.
 const SETTLED: Duration = Duration::from_secs(3);
-/// How many megabytes the copy of 150 000 pods may take.
-const MEGABYTES: u64 = 150;
 
-/// Starts the webhook beside the API server, `rounds` times, in turns with the program `beside` if there is one.
-pub(super) fn run_watch(services: usize, rounds: usize, beside: Option<&Path>, goals: &mut Goals) -> Result<()> {
+/// A server with a copy of the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Copied {
+    Webhook,
+    /// A follower: the API server has no Lease, so that it never writes.
+    Controller,
+}
+
+impl Copied {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Webhook => "roster serve --cluster",
+            Self::Controller => "roster controller",
+        }
+    }
+
+    /// How many megabytes the copy of 150 000 pods may take.
+    fn megabytes(self) -> u64 {
+        match self {
+            Self::Webhook => 150,
+            Self::Controller => 250,
+        }
+    }
+
+    fn command(self, program: &Path, admin: &str, folder: &Path, kubeconfig: &Path) -> Result<Command> {
+        let mut command = Command::new(program);
+        match self {
+            Self::Webhook => {
+                command.args(["serve", "--cluster", "--webhook-listen", &free_address()?.to_string()]);
+                command.arg("--tls-cert-file").arg(certificate(folder)?);
+                command.arg("--tls-private-key-file").arg(folder.join("tls.key"));
+            }
+            Self::Controller => {
+                command.arg("controller");
+            }
+        }
+        command.args(["--admin-listen", admin, "--kubeconfig"]).arg(kubeconfig);
+        Ok(command)
+    }
+}
+
+/// Starts a server beside the API server, `rounds` times, in turns with the program `beside` if there is one.
+pub(super) fn run_watch(
+    copied: Copied,
+    services: usize,
+    rounds: usize,
+    beside: Option<&Path>,
+    goals: &mut Goals,
+) -> Result<()> {
     let api = ApiServer::start(ListedObjects::of_file(&cluster::file(services)?)?)?;
-    println!("\nroster serve --cluster, {}", api.objects());
+    println!("\n{}, {}", copied.name(), api.objects());
     let folder = paths::target().join(format!("bench-watch-{}", std::process::id()));
     fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
     let kubeconfig = folder.join("kubeconfig");
@@ -35,7 +80,7 @@ pub(super) fn run_watch(services: usize, rounds: usize, beside: Option<&Path>, g
     programs.extend(beside.map(|path| (path.to_owned(), Vec::new())));
     for _ in 0..rounds {
         for (program, runs) in &mut programs {
-            runs.push(Run::of(program, &folder, &kubeconfig, &api)?);
+            runs.push(Run::of(copied, program, &folder, &kubeconfig, &api)?);
         }
     }
     println!(
@@ -49,7 +94,8 @@ pub(super) fn run_watch(services: usize, rounds: usize, beside: Option<&Path>, g
         println!("{program:<56}{synced:>10.2}{cpu:>10.2}{memory:>12}{peak:>12}{again:>12}");
     }
     let now = median(&mut programs[0].1, |r| r.memory);
-    goals.check(now < MEGABYTES, &format!("the copy of a cluster in {now} MB; {MEGABYTES} allowed"));
+    let megabytes = copied.megabytes();
+    goals.check(now < megabytes, &format!("the copy of a cluster in {now} MB; {megabytes} allowed"));
     let again = median(&mut programs[0].1, |r| r.again);
     goals.check(10 * again <= 13 * now, &format!("listed again in {again} MB; 1.3 times {now} allowed"));
     fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
@@ -60,7 +106,7 @@ fn median(runs: &mut [Run], value: impl Fn(&Run) -> u64) -> u64 {
     runs.get(runs.len() / 2).map_or(0, value)
 }
 
-/// One start of the webhook.
+/// One start of a server.
 struct Run {
     /// From the start to readiness.
     millis: u64,
@@ -75,41 +121,37 @@ struct Run {
 }
 
 impl Run {
-    fn of(program: &Path, folder: &Path, kubeconfig: &Path, api: &ApiServer) -> Result<Self> {
-        let (address, admin) = (free_address()?, free_address()?);
-        let mut command = Command::new(program);
-        command.args(["serve", "--cluster", "--webhook-listen", &address.to_string()]);
-        command.args(["--admin-listen", &admin.to_string(), "--kubeconfig"]).arg(kubeconfig);
-        command.arg("--tls-cert-file").arg(certificate(folder)?);
-        command.arg("--tls-private-key-file").arg(folder.join("tls.key"));
+    fn of(copied: Copied, program: &Path, folder: &Path, kubeconfig: &Path, api: &ApiServer) -> Result<Self> {
+        let admin = free_address()?;
+        let mut command = copied.command(program, &admin.to_string(), folder, kubeconfig)?;
         let began = Instant::now();
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let mut webhook = Process::new(child.with_context(|| format!("starting {}", program.display()))?);
+        let mut server = Process::new(child.with_context(|| format!("starting {}", program.display()))?);
         while !is_ready(&admin) {
-            ensure!(webhook.exit_status()?.is_none(), "{} has ended", program.display());
+            ensure!(server.exit_status()?.is_none(), "{} has ended", program.display());
             ensure!(began.elapsed() < Duration::from_secs(SECONDS), "the copy is not synced after {SECONDS} s");
             sleep(Duration::from_millis(10));
         }
         let millis = u64::try_from(began.elapsed().as_millis())?;
         sleep(SETTLED);
-        let status = webhook.proc_file("status")?;
-        let cpu = cpu_millis(&webhook.proc_file("stat")?).context("no CPU time")?;
+        let status = server.proc_file("status")?;
+        let cpu = cpu_millis(&server.proc_file("stat")?).context("no CPU time")?;
         let of = |key| memory_of(&status, key).with_context(|| format!("/proc has no {key}"));
         let (memory, peak) = (of("VmRSS:")?, of("VmHWM:")?);
         // From now on the peak is a new one.
-        fs::write(format!("/proc/{}/clear_refs", webhook.id()), "5").context("the peak cannot be reset")?;
+        fs::write(format!("/proc/{}/clear_refs", server.id()), "5").context("the peak cannot be reset")?;
         api.expire_watches();
         let mut used = cpu;
         loop {
             sleep(SETTLED);
-            let now = cpu_millis(&webhook.proc_file("stat")?).context("no CPU time")?;
+            let now = cpu_millis(&server.proc_file("stat")?).context("no CPU time")?;
             // Meanwhile it has read everything again, and nothing since.
             if used > cpu && now < used + 100 {
                 break;
             }
             used = now;
         }
-        let status = webhook.proc_file("status")?;
+        let status = server.proc_file("status")?;
         let again = memory_of(&status, "VmHWM:").context("/proc has no peak")?;
         Ok(Self { millis, cpu, memory, peak, again })
     }

@@ -148,8 +148,9 @@ impl Row for Pod {
         &self.reference.name
     }
 
-    /// Replicas have the same owner, labels and ports.
+    /// Replicas have the same owner, labels and ports; a pod has the same reference as before.
     fn share(&mut self, neighbour: &Self) {
+        share(&mut self.reference, &neighbour.reference);
         share(&mut self.owner, &neighbour.owner);
         share(&mut self.labels, &neighbour.labels);
         share(&mut self.ports, &neighbour.ports);

@@ -107,6 +107,11 @@ impl<R: Row, L: Lookup<R>> LiveTable<R, L> {
         self.table.list(row)
     }
 
+    /// The row of this name stays, whether the list has it or not.
+    pub fn keep(&mut self, namespace: &str, name: &str) {
+        self.table.keep(namespace, name);
+    }
+
     /// The list is complete: removes the rows that it does not have, and adds the `new` ones.
     pub fn end_list(&mut self, new: Table<R, L>, changed: impl FnMut(Change<'_, R>)) {
         self.complete();

@@ -221,6 +221,13 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
         }
     }
 
+    /// The row of this name stays, whether the list has it or not.
+    pub fn keep(&mut self, namespace: &str, name: &str) {
+        if let (Ok(at), Some(listed)) = (self.place((namespace, name)), &mut self.listed) {
+            listed[at] = true;
+        }
+    }
+
     /// The list is complete: removes the rows that it does not have, and adds the `new` ones.
     pub fn end_list(&mut self, new: Self, mut changed: impl FnMut(Change<'_, R>)) {
         let listed = self.listed.take().unwrap_or_else(|| vec![false; self.rows.len()]);
@@ -355,6 +362,9 @@ mod tests {
         assert!(table.list(("a", "b", 16)).is_ok());
         let new = [("b", "y", 32), ("a", "a", 64), ("a", "a", 63)];
         assert_eq!(new.map(|row| table.list(row).err()), new.map(Some));
+        // This one stays anyhow.
+        table.keep("b", "x");
+        table.keep("b", "none");
         // Events go on.
         let added = Change { before: None, after: Some(&("a", "c", 1)) };
         assert_eq!(table.insert(("a", "c", 1)), Some(added));
@@ -364,8 +374,8 @@ mod tests {
             gone.extend(change.before);
             added.extend(change.after.copied());
         });
-        assert_eq!((gone, added), (vec![("a", "d", 8), ("b", "x", 4)], vec![("a", "a", 63), ("b", "y", 32)]));
-        assert_eq!(table.rows(), [("a", "a", 63), ("a", "b", 16), ("b", "y", 32)]);
-        assert_eq!(table.lookup(), &Sum(111));
+        assert_eq!((gone, added), (vec![("a", "d", 8)], vec![("a", "a", 63), ("b", "y", 32)]));
+        assert_eq!(table.rows(), [("a", "a", 63), ("a", "b", 16), ("b", "x", 4), ("b", "y", 32)]);
+        assert_eq!(table.lookup(), &Sum(115));
     }
 }

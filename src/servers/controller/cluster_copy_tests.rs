@@ -1,0 +1,162 @@
+//! The copy of a cluster as watches and the applier change it: what is due, and what a plan sees.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::FutureExt;
+use roster_engine::{
+    model::{EndpointSlice, Endpoints, Node, Pod, Service, names},
+    state::{Controller, Options},
+};
+use roster_manifests::inventory::Table;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::time::advance;
+
+use super::{
+    cluster_copy::{ClusterCopy, Watched},
+    queue::{Cause, DueService, ServiceKey, SyncEnd},
+};
+
+fn read<T: DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+fn service() -> Service {
+    read(json!({ "metadata": { "name": "web", "namespace": "shop" }, "spec": { "selector": { "app": "web" } } }))
+}
+
+fn pod(ready: &str) -> Pod {
+    let status = json!({ "conditions": [{ "type": "Ready", "status": ready }] });
+    let meta = json!({ "name": "web-0", "namespace": "shop", "uid": "u", "labels": { "app": "web" } });
+    read(json!({ "metadata": meta, "status": status }))
+}
+
+fn slice(name: &str, version: u32) -> EndpointSlice {
+    let labels = json!({ names::SERVICE_NAME: "web", names::SLICE_MANAGED_BY: names::SLICE_CONTROLLER });
+    let meta = json!({ "name": name, "namespace": "shop", "uid": name, "resourceVersion": version.to_string(), "labels": labels });
+    let target = json!({ "kind": "Pod", "namespace": "shop", "name": "web-0", "uid": "u" });
+    read(
+        json!({ "metadata": meta, "addressType": "IPv4", "endpoints": [{ "addresses": ["10.0.0.1"], "targetRef": target }] }),
+    )
+}
+
+fn list<T: Watched>(copy: &ClusterCopy, objects: Vec<T>) {
+    copy.begin_list::<T>();
+    let new: Vec<Arc<T>> = objects.into_iter().filter_map(|object| copy.list(Arc::new(object))).collect();
+    copy.end_list::<T>(Table::new(new, |_| {}));
+}
+
+/// A copy of a Service with a pod and a slice.
+fn synced() -> ClusterCopy {
+    let copy = ClusterCopy::new(Controller::ALL.into(), Options::default(), Duration::ZERO);
+    list(&copy, vec![pod("True")]);
+    list(&copy, vec![service()]);
+    list::<Node>(&copy, Vec::new());
+    list(&copy, vec![slice("web-1", 5)]);
+    assert!(copy.synced().is_err() && copy.next().now_or_never().is_none(), "Endpoints are not listed yet");
+    list::<Endpoints>(&copy, Vec::new());
+    assert!(copy.synced().is_ok());
+    copy
+}
+
+fn key() -> ServiceKey {
+    ServiceKey { namespace: "shop".into(), name: "web".into() }
+}
+
+/// What is due now, settled at once.
+fn due(copy: &ClusterCopy) -> Vec<DueService> {
+    let all = std::iter::from_fn(|| copy.next().now_or_never());
+    let settled = all.inspect(|due| copy.end(due, SyncEnd::Settled, None));
+    settled.take(10).collect()
+}
+
+/// Names and versions of the slices that a plan sees.
+fn slices(copy: &ClusterCopy) -> String {
+    let slices = copy.input(&key()).slices;
+    slices.iter().map(|s| format!("{}@{}", s.meta.name, s.meta.resource_version)).collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_is_due_once_when_all_is_listed() {
+    let copy = synced();
+    assert_eq!(due(&copy), [DueService { key: key(), cause: Cause::Change, failures: 0 }]);
+    let input = copy.input(&key());
+    assert_eq!((input.pods.len(), input.slices.len(), input.service.is_some()), (1, 1, true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_that_says_nothing_new_wakes_nobody() {
+    let copy = synced();
+    due(&copy);
+    copy.apply(Arc::new(pod("True")));
+    assert_eq!(due(&copy), []);
+    copy.apply(Arc::new(pod("False")));
+    assert_eq!(due(&copy).len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_sees_what_was_written_however_late_the_watch_is() {
+    let copy = synced();
+    due(&copy);
+    copy.wrote(slice("web-1", 7));
+    copy.wrote(slice("web-2", 8));
+    copy.apply(Arc::new(slice("web-1", 6)));
+    assert_eq!(slices(&copy), "web-1@7 web-2@8");
+    // A list that was read before is complete only now.
+    list(&copy, vec![slice("web-1", 6)]);
+    assert_eq!(slices(&copy), "web-1@7 web-2@8");
+    copy.deleted(&slice("web-2", 8));
+    copy.apply(Arc::new(slice("web-2", 8)));
+    assert_eq!(slices(&copy), "web-1@7");
+    copy.delete::<EndpointSlice>("shop", "web-2");
+    copy.apply(Arc::new(slice("web-1", 7)));
+    copy.delete::<EndpointSlice>("shop", "web-1");
+    assert_eq!(slices(&copy), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_the_watch_does_not_show_is_doubted() {
+    let copy = synced();
+    due(&copy);
+    copy.wrote(slice("web-2", 8));
+    advance(Duration::from_secs(9)).await;
+    copy.doubt_overdue();
+    assert!(!copy.is_doubted(&key()));
+    advance(Duration::from_secs(2)).await;
+    copy.doubt_overdue();
+    assert!(copy.is_doubted(&key()) && due(&copy).len() == 1);
+    copy.read(&key(), None, vec![slice("web-1", 5)]);
+    assert_eq!((slices(&copy), copy.is_doubted(&key())), ("web-1@5".to_owned(), false));
+    for _ in 0..2 {
+        advance(Duration::from_secs(11)).await;
+        copy.doubt_overdue();
+        copy.read(&key(), None, vec![slice("web-1", 5)]);
+    }
+    advance(Duration::from_secs(11)).await;
+    copy.doubt_overdue();
+    assert!(!copy.is_doubted(&key()), "an event that never comes is not waited for forever");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_program_writes_is_corrected_after_a_second() {
+    let copy = synced();
+    due(&copy);
+    copy.apply(Arc::new(slice("web-1", 6)));
+    assert_eq!(due(&copy), []);
+    advance(Duration::from_secs(1)).await;
+    assert_eq!(due(&copy).len(), 1);
+}
+
+#[test]
+fn endpoints_share_the_references_of_their_pods() {
+    let copy = synced();
+    let shared = |copy: &ClusterCopy| {
+        let input = copy.input(&key());
+        Arc::ptr_eq(&input.pods[0].reference, input.slices[0].endpoints[0].target_ref.as_ref().unwrap())
+    };
+    assert!(shared(&copy));
+    copy.apply(Arc::new(pod("False")));
+    assert!(shared(&copy), "after a change of the pod");
+    copy.apply(Arc::new(slice("web-1", 6)));
+    assert!(shared(&copy), "after a change of the slice");
+}

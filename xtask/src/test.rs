@@ -2,6 +2,7 @@
 
 mod attacks;
 mod clients;
+mod upstream;
 
 use std::path::Path;
 use std::process::Command;
@@ -42,6 +43,8 @@ enum Kind {
     Live,
     /// Tests with a real API server and the real controllers
     Cluster,
+    /// Kubernetes' own integration tests of the controllers, with roster controller
+    Upstream,
     /// /docs in a headless browser, offline
     Browser,
     /// The API against its description
@@ -66,6 +69,12 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     let others = |steps: &mut Steps| {
         run(steps, Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
         run(steps, Kind::Clients, "clients: generated from the API's description", clients::generated_clients);
+        run(
+            steps,
+            Kind::Upstream,
+            "upstream: Kubernetes' own integration tests of the controllers",
+            upstream::run_tests,
+        );
         run(steps, Kind::Live, "live: random states, compared with the real controllers", live_parity);
     };
     // Control planes wait for much of their time, and faults must be harmless on a busy machine too.

@@ -32,7 +32,8 @@ impl Tasks {
         });
     }
 
-    /// Starts a task that ends when the server [stops](super::Health), and has something to finish before.
+    /// Starts a task that ends when the server [stops](super::Health), and has something to finish before. If it ends before, that
+    /// is an error.
     pub fn closing(&mut self, task: impl Future<Output = ()> + Send + 'static) {
         self.closing.spawn(task.boxed());
     }
@@ -50,9 +51,13 @@ impl Tasks {
 
     /// Resolves when one of them has ended; never if there are none.
     pub(super) async fn ended(&mut self) -> anyhow::Error {
-        match self.endless.join_next().await {
-            Some(ended) => ended.unwrap_or_else(anyhow::Error::from),
-            None => std::future::pending().await,
+        let Self { endless, closing } = self;
+        tokio::select! {
+            Some(ended) = endless.join_next() => ended.unwrap_or_else(anyhow::Error::from),
+            Some(ended) = closing.join_next() => {
+                ended.map_or_else(anyhow::Error::from, |()| anyhow::anyhow!("a task ended before the server"))
+            }
+            else => std::future::pending().await,
         }
     }
 

@@ -252,7 +252,7 @@ impl ClusterCopy {
     pub(super) fn apply<T: Watched>(&self, mut object: Arc<T>) {
         let mut state = self.lock();
         share_targets(&state.cluster, &mut object);
-        if is_old(&mut state, &object) {
+        if is_known(&mut state, &object) {
             return;
         }
         if let Some(change) = inserted(&mut state, object) {
@@ -284,7 +284,7 @@ impl ClusterCopy {
     pub(super) fn list<T: Watched>(&self, mut object: Arc<T>) -> Option<Arc<T>> {
         let mut state = self.lock();
         share_targets(&state.cluster, &mut object);
-        if is_old(&mut state, &object) {
+        if is_known(&mut state, &object) {
             T::table(&mut state.cluster).keep(object.namespace(), object.name());
             return None;
         }
@@ -473,9 +473,16 @@ impl ClusterCopy {
     }
 }
 
-fn is_old<T: Watched>(state: &mut CopyState, object: &Arc<T>) -> bool {
+/// Whether an object that the watch shows says nothing new: it is older than what was written, or the version that the copy has.
+/// A write would wake its own Service otherwise. Where a webhook changes what is written, that would go on for ever.
+fn is_known<T: Watched>(state: &mut CopyState, object: &Arc<T>) -> bool {
     let Some((meta, _)) = object.written() else { return false };
-    T::unseen(state).is_some_and(|unseen| !unseen.is_news(meta))
+    if T::unseen(state).is_some_and(|unseen| !unseen.is_news(meta)) {
+        return true;
+    }
+    let held = T::table(&mut state.cluster).last_known().get(&meta.namespace, &meta.name);
+    held.and_then(|held| held.written())
+        .is_some_and(|(held, _)| held.uid == meta.uid && held.resource_version == meta.resource_version)
 }
 
 fn owned<T>(change: Change<'_, Arc<T>>) -> ObjectChange<T> {

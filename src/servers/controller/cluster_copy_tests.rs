@@ -138,6 +138,16 @@ async fn a_write_that_the_watch_does_not_show_is_doubted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_write_does_not_wake_its_own_service() {
+    let copy = synced();
+    due(&copy);
+    copy.wrote(slice("web-1", 7));
+    copy.apply(Arc::new(slice("web-1", 7)));
+    advance(Duration::from_secs(2)).await;
+    assert_eq!(due(&copy), []);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_another_program_writes_is_corrected_after_a_second() {
     let copy = synced();
     due(&copy);

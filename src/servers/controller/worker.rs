@@ -1,13 +1,15 @@
 //! Takes one Service after the other from the queue: plan, write, and say how it ended.
 
-use std::{pin::pin, sync::Arc};
+use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc};
+
+use futures::FutureExt;
 
 use super::{
     applier::Applier,
     apply_error::ApplyError,
     cluster_copy::ClusterCopy,
     event_sender::Events,
-    queue::{DueService, MANY_FAILURES, SyncEnd},
+    queue::{DueService, MANY_FAILURES, ServiceKey, SyncEnd},
     trigger_times::SeenTimes,
 };
 use crate::runtime::aside::aside;
@@ -57,9 +59,16 @@ pub(super) async fn work(
             due = copy.next() => due,
         };
         let taken = Taken::new(&copy, due);
-        let (errors, seen) = sync(&copy, &applier, &events, &taken.due).await;
-        let end = end(&taken.due, &errors);
-        taken.end(end, seen);
+        // A plan that panics must not keep the other Services from being synced.
+        let synced = AssertUnwindSafe(sync(&copy, &applier, &events, &taken.due)).catch_unwind().await;
+        if let Ok((errors, seen)) = synced {
+            let end = end(&taken.due, &errors);
+            taken.end(end, seen);
+        } else {
+            let ServiceKey { namespace, name } = &taken.due.key;
+            tracing::error!(%namespace, service = %name, "the sync of a Service has panicked");
+            taken.end(SyncEnd::Failed(None), None);
+        }
     }
 }
 

@@ -254,11 +254,14 @@ fn both_controllers_send_the_same_events() {
         if ours.is_none() {
             plane.start_controllers().unwrap();
         }
+        // The reference learns of one node after the other, and says of each state what it thinks of it.
+        until_at_work(&api, 0);
+        settled(&api);
         for object in changes::with_events() {
             let told = api.create(&object, "", false);
             assert_eq!(told.status, 201, "{:?}", told.body);
         }
-        until_at_work(&api, 0);
+        until_at_work(&api, 1);
         settled(&api);
         drop(ours);
         events(&api)

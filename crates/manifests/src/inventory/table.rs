@@ -236,12 +236,14 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
             self.lookup.remove(&row);
             changed(Change { before: Some(row), after: None });
         }
-        for row in &new.rows {
+        // One that was inserted since it was listed is there already.
+        let new: Vec<R> = new.rows.into_iter().filter(|row| self.place(key(row)).is_err()).collect();
+        for row in &new {
             self.lookup.add(row);
             changed(Change { before: None, after: Some(row) });
         }
-        if !new.rows.is_empty() {
-            self.rows.extend(new.rows);
+        if !new.is_empty() {
+            self.rows.extend(new);
             // Of two sorted parts: they are merged.
             self.rows.sort_by(|a, b| key(a).cmp(&key(b)));
         }
@@ -360,8 +362,9 @@ mod tests {
         // It is not complete.
         table.begin_list();
         assert!(table.list(("a", "b", 16)).is_ok());
-        let new = [("b", "y", 32), ("a", "a", 64), ("a", "a", 63)];
+        let new = [("b", "y", 32), ("a", "a", 64), ("a", "a", 63), ("c", "z", 9)];
         assert_eq!(new.map(|row| table.list(row).err()), new.map(Some));
+        assert!(table.insert(("c", "z", 7)).is_some());
         // This one stays anyhow.
         table.keep("b", "x");
         table.keep("b", "none");
@@ -375,7 +378,7 @@ mod tests {
             added.extend(change.after.copied());
         });
         assert_eq!((gone, added), (vec![("a", "d", 8)], vec![("a", "a", 63), ("b", "y", 32)]));
-        assert_eq!(table.rows(), [("a", "a", 63), ("a", "b", 16), ("b", "x", 4), ("b", "y", 32)]);
-        assert_eq!(table.lookup(), &Sum(115));
+        let rows = [("a", "a", 63), ("a", "b", 16), ("b", "x", 4), ("b", "y", 32), ("c", "z", 7)];
+        assert_eq!((table.rows(), table.lookup()), (&rows[..], &Sum(122)));
     }
 }

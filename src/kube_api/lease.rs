@@ -77,6 +77,17 @@ pub(crate) enum LeaseState {
     HeldBy(String),
 }
 
+/// Until when a replica may write.
+#[derive(Clone, Debug)]
+pub(crate) struct LeaseDeadline(watch::Receiver<Option<Instant>>);
+
+impl LeaseDeadline {
+    /// Whether it is not over yet.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.0.borrow().is_some_and(|deadline| Instant::now() < deadline)
+    }
+}
+
 /// What became of work under a Lease.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LeaseOutcome<T> {
@@ -96,6 +107,7 @@ pub(crate) struct LeaseHolder {
     clock: Clock,
     times: LeaseTimes,
     state: watch::Sender<LeaseState>,
+    deadline: watch::Sender<Option<Instant>>,
     seen: Option<LeaseObservation>,
     /// The Lease as this replica wrote it last. `None`: it must be read first, as a request of which no answer is known may
     /// have changed it.
@@ -112,9 +124,15 @@ impl LeaseHolder {
             clock,
             times: choice.times,
             state: watch::Sender::default(),
+            deadline: watch::Sender::default(),
             seen: None,
             written: None,
         }
+    }
+
+    /// Until when this replica may write. A task that stood still learns of it before it is told that the Lease is lost.
+    pub(crate) fn deadline(&self) -> LeaseDeadline {
+        LeaseDeadline(self.deadline.subscribe())
     }
 
     /// Who holds the Lease, now and later.
@@ -140,11 +158,13 @@ impl LeaseHolder {
             () = self.renew_from(taken) => None,
             done = work => Some(done),
         };
-        drop(held);
+        self.deadline.send_replace(None);
         let Some(done) = done else { return Ok(LeaseOutcome::Lost) };
         if let Err(error) = self.release().await {
             tracing::warn!(lease = self.name, %error, "the Lease is not released: it ends by itself");
         }
+        // Who follows the state may drop this future as soon as it changes.
+        drop(held);
         Ok(LeaseOutcome::Done(done))
     }
 
@@ -171,8 +191,13 @@ impl LeaseHolder {
 
     /// Renews the Lease, which was taken or renewed at `renewed`, until it is lost.
     async fn renew_from(&mut self, mut renewed: Instant) {
-        while let Ok(Some(again)) = timeout_at(renewed + self.times.renew_deadline, self.renew()).await {
-            renewed = again;
+        loop {
+            let deadline = renewed + self.times.renew_deadline;
+            self.deadline.send_replace(Some(deadline));
+            match timeout_at(deadline, self.renew()).await {
+                Ok(Some(again)) => renewed = again,
+                Ok(None) | Err(_) => return,
+            }
         }
     }
 

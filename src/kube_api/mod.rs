@@ -21,7 +21,7 @@ pub(crate) use connect::connect;
 pub use connect::{LiveError, Target};
 pub(crate) use http_client::probe_silent_connections;
 pub use lease::LeaseTimes;
-pub(crate) use lease::{LeaseChoice, LeaseHolder, LeaseOutcome, LeaseState};
+pub(crate) use lease::{LeaseChoice, LeaseDeadline, LeaseHolder, LeaseOutcome, LeaseState};
 pub use list::{ReadCluster, read};
 #[cfg(test)]
 pub(crate) use reflector::reflect;

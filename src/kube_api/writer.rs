@@ -11,7 +11,7 @@ use kube::{
     core::{request, response::Status},
 };
 use roster_engine::model::Resource;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::timeout;
 
@@ -75,6 +75,7 @@ impl From<request::Error> for WriteError {
 #[derive(Clone)]
 pub(crate) struct Writer<K> {
     client: Client,
+    path: String,
     requests: Request,
     manager: &'static str,
     limit: Duration,
@@ -88,8 +89,16 @@ where
 {
     /// A writer, as this field manager, of objects of a namespace, or of those that are in none.
     pub(crate) fn new(client: Client, resource: Resource, namespace: Option<&str>, manager: &'static str) -> Self {
-        let requests = Request::new(resource.path(namespace));
-        Self { client, requests, manager, limit: ANSWER, dry_run: false, objects: PhantomData }
+        let path = resource.path(namespace);
+        Self {
+            client,
+            requests: Request::new(path.clone()),
+            path,
+            manager,
+            limit: ANSWER,
+            dry_run: false,
+            objects: PhantomData,
+        }
     }
 
     /// Waits this long for each answer.
@@ -109,6 +118,14 @@ where
             Err(error) if error.code() == Some(404) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The objects that a query of the API selects, as they are stored now, and the version of the list.
+    pub(crate) async fn list(&self, query: &str) -> Result<(Vec<K>, String), WriteError> {
+        let request = http::Request::get(format!("{}?{query}", self.path)).body(Vec::new());
+        let list = self.client.request::<List<K>>(request.map_err(kube::Error::HttpError)?);
+        let List { items, metadata } = self.in_time(list).await?;
+        Ok((items, metadata.resource_version))
     }
 
     /// Creates an object. It is not gone if it cannot be found: its namespace is, which is an error.
@@ -168,6 +185,18 @@ where
     async fn in_time<T>(&self, answer: impl Future<Output = kube::Result<T>>) -> Result<T, WriteError> {
         Ok(timeout(self.limit, answer).await.map_err(|_| WriteError::Slow(self.limit))??)
     }
+}
+
+#[derive(Deserialize)]
+struct List<K> {
+    items: Vec<K>,
+    metadata: ListMeta,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListMeta {
+    resource_version: String,
 }
 
 fn json(object: &impl Serialize) -> Result<Vec<u8>, WriteError> {

@@ -79,7 +79,7 @@ pub(super) fn by_endpoints(change: &ObjectChange<Endpoints>, cluster: &Cluster) 
     let Some(Endpoints { meta, .. }) = change.states().last().map(|endpoints| &**endpoints) else { return Vec::new() };
     let service = cluster.services.last_known().get(&meta.namespace, &meta.name);
     let is_written_here = service.is_some_and(|service| service.selector.is_some());
-    let pace = if is_written_here && change.after.is_some() { Pace::Correction } else { Pace::Now };
+    let pace = if is_written_here { Pace::Correction } else { Pace::Now };
     vec![Wake::new(ServiceKey::new(&meta.namespace, &meta.name), pace)]
 }
 
@@ -220,7 +220,7 @@ mod tests {
         let endpoints = |name: &str| read::<Endpoints>(json!({ "metadata": { "name": name, "namespace": "shop" } }));
         for (name, is_there, want) in [
             ("web", true, "web:Correction"),
-            ("web", false, "web:Now"),
+            ("web", false, "web:Correction"),
             ("by-hand", true, "by-hand:Now"),
             ("unknown", true, "unknown:Now"),
         ] {

@@ -3,14 +3,13 @@
 //! Updates and deletions name the version that was planned with, so that a write that comes too late changes nothing. The copy
 //! learns of each write at once.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use kube::Client;
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, ObjectMeta, Resource, installed::CONTROLLER, names},
+    model::{AddressType, EndpointSlice, Endpoints, ObjectMeta, Resource, Text, installed::CONTROLLER, names},
     state::{EndpointsAction, Plan, SliceChanges},
 };
-use serde::Deserialize;
 
 use super::{
     apply_error::{ApplyError, Attempt, Failure},
@@ -19,27 +18,29 @@ use super::{
     queue::ServiceKey,
     service_input::ServiceInput,
 };
-use crate::kube_api::{WriteError, WriteOutcome, Writer};
+use crate::kube_api::{LeaseDeadline, WriteError, WriteOutcome, Writer};
 
 /// Writes for the controller.
 pub(super) struct Applier {
     client: Client,
     copy: Arc<ClusterCopy>,
+    deadline: Option<LeaseDeadline>,
 }
 
 impl Applier {
     /// `client` repeats no request: a repeated creation would make a second object.
-    pub(super) fn new(client: Client, copy: Arc<ClusterCopy>) -> Self {
-        Self { client, copy }
+    pub(super) fn new(client: Client, copy: Arc<ClusterCopy>, deadline: Option<LeaseDeadline>) -> Self {
+        Self { client, copy, deadline }
     }
 
     /// Writes what a plan says. An error of one object does not keep the others from being written, as far as the reference
     /// writes them with another controller.
     pub(super) async fn apply(&self, key: &ServiceKey, input: &ServiceInput, plan: Plan) -> Vec<ApplyError> {
         let Plan { endpoints, endpoint_slices, .. } = plan;
-        let (endpoints, slices) =
+        let (endpoints, mut errors) =
             tokio::join!(self.endpoints(key, input, endpoints), self.slices(key, input, endpoint_slices));
-        [endpoints, slices].into_iter().filter_map(Result::err).collect()
+        errors.extend(endpoints.err());
+        errors
     }
 
     async fn endpoints(
@@ -56,26 +57,45 @@ impl Applier {
             EndpointsAction::Update(object) if input.endpoints.as_deref() == Some(&*object) => Ok(()),
             EndpointsAction::Create(mut object) => {
                 object.meta.namespace = namespace.clone();
+                self.may_write(key, Attempt::CreateEndpoints)?;
                 let outcome = writer.create(&object).await;
                 self.written(key, Attempt::CreateEndpoints, outcome, |written| self.copy.wrote(written))
             }
             EndpointsAction::Update(object) => {
+                self.may_write(key, Attempt::UpdateEndpoints)?;
                 let outcome = writer.replace(name, &object).await;
                 self.written(key, Attempt::UpdateEndpoints, outcome, |written| self.copy.wrote(written))
             }
             EndpointsAction::Delete => {
                 let Some(stored) = &input.endpoints else { return Ok(()) };
+                self.may_write(key, Attempt::DeleteEndpoints)?;
                 let outcome = writer.delete(name, &stored.meta.uid, &stored.meta.resource_version).await;
                 self.deleted(key, Attempt::DeleteEndpoints, outcome, || self.copy.deleted(&**stored))
             }
         }
     }
 
+    /// The reference writes the slices of each address type on their own, and mirrored ones by another controller: an error of
+    /// one kind does not keep the others from being written.
+    async fn slices(&self, key: &ServiceKey, input: &ServiceInput, changes: SliceChanges) -> Vec<ApplyError> {
+        let mut errors = Vec::new();
+        for changes in by_kind(changes, input) {
+            errors.extend(self.slices_of_one_kind(key, input, changes).await.err());
+        }
+        errors
+    }
+
     /// Creates, updates, then deletes, and ends with the first error, as the reference does.
-    async fn slices(&self, key: &ServiceKey, input: &ServiceInput, changes: SliceChanges) -> Result<(), ApplyError> {
+    async fn slices_of_one_kind(
+        &self,
+        key: &ServiceKey,
+        input: &ServiceInput,
+        changes: SliceChanges,
+    ) -> Result<(), ApplyError> {
         let writer: Writer<EndpointSlice> = self.writer(Resource::EndpointSlice, key);
         for mut slice in changes.create {
             slice.meta.namespace = key.namespace.clone();
+            self.may_write(key, Attempt::CreateSlice)?;
             let outcome = writer.create(&slice).await;
             self.written(key, Attempt::CreateSlice, outcome, |written| self.copy.wrote(written))?;
         }
@@ -89,15 +109,25 @@ impl Applier {
             if stored == Some(&slice) {
                 continue;
             }
+            self.may_write(key, Attempt::UpdateSlice(name.clone()))?;
             let outcome = writer.replace(&name, &slice).await;
             self.written(key, Attempt::UpdateSlice(name), outcome, |written| self.copy.wrote(written))?;
         }
         for name in changes.delete {
             let Some(stored) = input.slice(&name) else { continue };
+            self.may_write(key, Attempt::DeleteSlice(name.clone()))?;
             let outcome = writer.delete(&name, &stored.meta.uid, &stored.meta.resource_version).await;
             self.deleted(key, Attempt::DeleteSlice(name), outcome, || self.copy.deleted(stored))?;
         }
         Ok(())
+    }
+
+    /// Whether this replica still leads. It may have stood still since it began.
+    fn may_write(&self, key: &ServiceKey, attempt: Attempt) -> Result<(), ApplyError> {
+        if self.deadline.as_ref().is_none_or(LeaseDeadline::is_ahead) {
+            return Ok(());
+        }
+        Err(ApplyError { key: key.clone(), attempt, failure: Failure::NotLeading })
     }
 
     fn writer<K: serde::Serialize + serde::de::DeserializeOwned>(
@@ -149,12 +179,15 @@ impl Applier {
     pub(super) async fn read(&self, key: &ServiceKey) -> Result<(), ApplyError> {
         let read = async {
             let watches = |resource| watched(self.copy.controllers()).any(|watched| watched == resource);
-            let endpoints = if watches(Resource::Endpoints) {
-                self.writer::<Endpoints>(Resource::Endpoints, key).read(&key.name).await?
-            } else {
-                None
-            };
-            let slices = if watches(Resource::EndpointSlice) { self.list_slices(key).await? } else { Vec::new() };
+            let (mut endpoints, mut slices) = (None, None);
+            if watches(Resource::Endpoints) {
+                let query = format!("fieldSelector=metadata.name%3D{}", key.name);
+                endpoints = Some(self.writer::<Endpoints>(Resource::Endpoints, key).list(&query).await?);
+            }
+            if watches(Resource::EndpointSlice) {
+                let query = format!("labelSelector={}%3D{}", names::SERVICE_NAME.replace('/', "%2F"), key.name);
+                slices = Some(self.writer::<EndpointSlice>(Resource::EndpointSlice, key).list(&query).await?);
+            }
             self.copy.read(key, endpoints, slices);
             Ok(())
         };
@@ -164,17 +197,24 @@ impl Applier {
             failure: Failure::Failed(Box::new(error)),
         })
     }
+}
 
-    async fn list_slices(&self, key: &ServiceKey) -> Result<Vec<EndpointSlice>, WriteError> {
-        #[derive(Deserialize)]
-        struct List {
-            items: Vec<EndpointSlice>,
-        }
-        let path = Resource::EndpointSlice.path(Some(&key.namespace));
-        let query = format!("{path}?labelSelector={}%3D{}", names::SERVICE_NAME.replace('/', "%2F"), key.name);
-        let request = http::Request::get(query).body(Vec::new()).map_err(kube::Error::HttpError)?;
-        Ok(self.client.request::<List>(request).await?.items)
+/// The changes by the controller and the address type of the slices.
+fn by_kind(changes: SliceChanges, input: &ServiceInput) -> Vec<SliceChanges> {
+    let mut kinds: BTreeMap<(Option<Text>, AddressType), SliceChanges> = BTreeMap::new();
+    let kind = |slice: &EndpointSlice| (slice.managed_by().cloned(), slice.address_type.clone());
+    for slice in changes.create {
+        kinds.entry(kind(&slice)).or_default().create.push(slice);
     }
+    for slice in changes.update {
+        kinds.entry(kind(&slice)).or_default().update.push(slice);
+    }
+    for name in changes.delete {
+        if let Some(stored) = input.slice(&name) {
+            kinds.entry(kind(stored)).or_default().delete.push(name);
+        }
+    }
+    kinds.into_values().collect()
 }
 
 /// Gives an object that replaces a stored one the version and the uid of that one.

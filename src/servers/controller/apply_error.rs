@@ -21,6 +21,8 @@ pub(super) enum Attempt {
     DeleteSlice(Text),
     /// To read the objects of the Service.
     Read,
+    /// To plan all of it.
+    Plan,
 }
 
 /// Why it failed.
@@ -29,7 +31,14 @@ pub(super) enum Failure {
     /// Someone else was quicker, which the next plan takes into account.
     Late,
     Failed(Box<WriteError>),
+    /// This replica does not lead any more.
+    NotLeading,
+    /// The plan says so.
+    Planned(String),
 }
+
+/// The longest wait that an answer may ask for.
+const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
 /// A failed attempt for a Service. The text is that of the reference.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +56,7 @@ impl fmt::Display for ApplyError {
             Attempt::UpdateEndpoints => write!(f, "Failed to update endpoint {namespace}/{name}: ")?,
             Attempt::DeleteEndpoints => write!(f, "Failed to delete endpoint {namespace}/{name}: ")?,
             Attempt::Read => write!(f, "Failed to read what is stored for Service {namespace}/{name}: ")?,
+            Attempt::Plan => write!(f, "Failed to plan Service {namespace}/{name}: ")?,
             Attempt::CreateSlice | Attempt::UpdateSlice(_) | Attempt::DeleteSlice(_) => {
                 write!(f, "Error updating Endpoint Slices for Service {namespace}/{name}: ")?;
                 match &self.attempt {
@@ -59,6 +69,8 @@ impl fmt::Display for ApplyError {
         }
         match &self.failure {
             Failure::Late => f.write_str("someone else has written it"),
+            Failure::NotLeading => f.write_str("another replica may lead"),
+            Failure::Planned(why) => f.write_str(why),
             Failure::Failed(error) => match error.status() {
                 Some(status) => f.write_str(&status.message),
                 None => error.fmt(f),
@@ -72,13 +84,14 @@ impl ApplyError {
     pub(super) fn wait(&self) -> Option<Duration> {
         let Failure::Failed(error) = &self.failure else { return None };
         let details = error.status()?.details.as_ref()?;
-        Some(Duration::from_secs(details.retry_after_seconds.into()))
+        Some(Duration::from_secs(details.retry_after_seconds.into()).min(LONGEST_WAIT))
     }
 
     /// The Event that the reference sends.
     pub(super) fn event(&self) -> Option<Event> {
         let (reason, resource) = match (&self.failure, &self.attempt) {
-            (Failure::Late, _) | (_, Attempt::DeleteEndpoints | Attempt::Read) => return None,
+            (Failure::Late | Failure::NotLeading, _)
+            | (_, Attempt::DeleteEndpoints | Attempt::Read | Attempt::Plan) => return None,
             (_, Attempt::CreateEndpoints) => ("FailedToCreateEndpoint", Resource::Endpoints),
             (_, Attempt::UpdateEndpoints) => ("FailedToUpdateEndpoint", Resource::Endpoints),
             _ => ("FailedToUpdateEndpointSlices", Resource::Service),

@@ -43,6 +43,8 @@ pub(super) struct ClusterCopy {
     woken: Notify,
     /// Whether the pods have been listed once.
     pods_listed: watch::Sender<bool>,
+    /// Whether everything that is needed has been listed once.
+    all_listed: watch::Sender<bool>,
     controllers: Vec<Controller>,
     plan: Options,
     batch: Duration,
@@ -61,6 +63,8 @@ pub(super) struct CopyState {
     unseen_slices: UnseenWrites,
     /// Whether everything that is needed has been listed once.
     is_synced: bool,
+    /// Whether this replica writes. Otherwise nothing is queued: who begins to lead looks at everything.
+    leads: bool,
 }
 
 /// A value that a watch of the controller feeds.
@@ -204,11 +208,13 @@ impl ClusterCopy {
             unseen_endpoints: UnseenWrites::default(),
             unseen_slices: UnseenWrites::default(),
             is_synced: false,
+            leads: false,
         };
         Self {
             state: Mutex::new(state),
             woken: Notify::new(),
             pods_listed: watch::Sender::new(false),
+            all_listed: watch::Sender::new(false),
             controllers,
             plan,
             batch,
@@ -314,8 +320,29 @@ impl ClusterCopy {
         });
         if !state.is_synced && self.is_complete(&state.cluster) {
             state.is_synced = true;
-            self.wake_all(&mut state);
+            self.all_listed.send_replace(true);
         }
+    }
+
+    /// Resolves when everything that is needed has been listed once.
+    pub(super) async fn is_listed(&self) {
+        let mut listed = self.all_listed.subscribe();
+        // The sender is part of this copy.
+        let _ = listed.wait_for(|listed| *listed).await;
+    }
+
+    /// This replica begins to write: every Service is due.
+    pub(super) fn begin_to_lead(&self) {
+        let mut state = self.lock();
+        state.leads = true;
+        self.wake_all(&mut state);
+    }
+
+    /// Another replica may write from now on.
+    pub(super) fn stop_leading(&self) {
+        let mut state = self.lock();
+        state.leads = false;
+        state.queue = Queue::default();
     }
 
     /// Whether what the controllers need has been listed.
@@ -330,7 +357,8 @@ impl ClusterCopy {
         })
     }
 
-    /// Every Service, and everything that may be left of one. Endpoints that are a lock belong to none.
+    /// Every Service, and everything that may be left of one. Of Endpoints without a Service, only those go that a controller
+    /// has written. The reference removes others too, at its start.
     fn wake_all(&self, state: &mut CopyState) {
         let now = Instant::now();
         let CopyState { cluster, queue, .. } = state;
@@ -338,9 +366,12 @@ impl ClusterCopy {
             queue.wake(&ServiceKey::new(&service.meta.namespace, &service.meta.name), now, Cause::Change);
         }
         for endpoints in cluster.endpoints.last_known().rows() {
-            if !endpoints.meta.annotations.contains_key(names::LEADER) {
-                queue.wake(&ServiceKey::new(&endpoints.meta.namespace, &endpoints.meta.name), now, Cause::Leftover);
-            }
+            let Endpoints { meta, .. } = &**endpoints;
+            let is_written =
+                meta.labels.get(names::ENDPOINTS_MANAGED_BY).is_some_and(|by| by == names::ENDPOINTS_CONTROLLER)
+                    || meta.annotations.contains_key(names::TRIGGER_TIME);
+            let cause = if is_written { Cause::Leftover } else { Cause::Change };
+            queue.wake(&ServiceKey::new(&meta.namespace, &meta.name), now, cause);
         }
         for (namespace, name) in cluster.slices.last_known().lookup().services() {
             queue.wake(&ServiceKey::new(namespace, name), now, Cause::Change);
@@ -350,7 +381,7 @@ impl ClusterCopy {
     }
 
     fn wake<T: Watched>(&self, state: &mut CopyState, change: &ObjectChange<T>) {
-        if !state.is_synced {
+        if !state.leads {
             return;
         }
         let now = Instant::now();
@@ -414,14 +445,23 @@ impl ClusterCopy {
         }
     }
 
-    /// The objects of a Service were read from the API server: nothing of it is doubted any more.
-    pub(super) fn read(&self, key: &ServiceKey, endpoints: Option<Endpoints>, slices: Vec<EndpointSlice>) {
+    /// The objects of a Service were read from the API server, as lists of these versions: nothing of it is doubted any more.
+    pub(super) fn read(
+        &self,
+        key: &ServiceKey,
+        endpoints: Option<(Vec<Endpoints>, String)>,
+        slices: Option<(Vec<EndpointSlice>, String)>,
+    ) {
         let mut state = self.lock();
         state.doubted.remove(key);
-        let known = state.cluster.slices.last_known().lookup().of(&key.namespace, &key.name).to_vec();
-        let known: Vec<Text> = known.iter().map(|slice| slice.meta.name.clone()).collect();
-        read(&mut state, key, &known, slices);
-        read(&mut state, key, std::slice::from_ref(&key.name), endpoints.into_iter().collect());
+        if let Some((slices, version)) = slices {
+            let known = state.cluster.slices.last_known().lookup().of(&key.namespace, &key.name).to_vec();
+            let known: Vec<Text> = known.iter().map(|slice| slice.meta.name.clone()).collect();
+            read(&mut state, key, &known, slices, &version);
+        }
+        if let Some((endpoints, version)) = endpoints {
+            read(&mut state, key, std::slice::from_ref(&key.name), endpoints, &version);
+        }
     }
 
     /// An object was written. The next plan must see it, and its event may take a while.
@@ -429,9 +469,14 @@ impl ClusterCopy {
         wrote(&mut self.lock(), object);
     }
 
-    /// An object was deleted.
+    /// An object was deleted. There may be another one of its name already.
     pub(super) fn deleted<T: Watched>(&self, object: &T) {
-        forget::<T>(&mut self.lock(), object.namespace(), object.name());
+        let mut state = self.lock();
+        let held = T::table(&mut state.cluster).last_known().get(object.namespace(), object.name());
+        let uid = |object: &T| object.written().map(|(meta, _)| meta.uid.clone());
+        if held.is_some_and(|held| uid(held) == uid(object)) {
+            forget::<T>(&mut state, object.namespace(), object.name());
+        }
     }
 
     /// The copy may be wrong about a Service: a write came too late, or nobody knows what became of it.
@@ -499,11 +544,16 @@ fn removed<T: Watched>(state: &mut CopyState, namespace: &str, name: &str) -> Op
 
 /// Enters all objects of a Service as they were read, in place of the `known` ones. What this program believes to have written
 /// does not count against them.
-fn read<T: Watched>(state: &mut CopyState, key: &ServiceKey, known: &[Text], objects: Vec<T>) {
+///
+/// One that is newer than the list may have been created since.
+fn read<T: Watched>(state: &mut CopyState, key: &ServiceKey, known: &[Text], objects: Vec<T>, version: &str) {
     let unseen = T::unseen(state).map(|unseen| unseen.read(key)).unwrap_or_default();
     let stored: BTreeSet<&str> = objects.iter().map(Row::name).collect();
     for name in known.iter().filter(|known| !stored.contains(known.as_str())) {
-        forget::<T>(state, &key.namespace, name);
+        let held = T::table(&mut state.cluster).last_known().get(&key.namespace, name).and_then(|held| held.written());
+        if held.is_some_and(|(held, _)| is_reached(&held.resource_version, version)) {
+            forget::<T>(state, &key.namespace, name);
+        }
     }
     drop(stored);
     for object in objects {

@@ -56,6 +56,8 @@ fn synced() -> ClusterCopy {
     assert!(copy.synced().is_err() && copy.next().now_or_never().is_none(), "Endpoints are not listed yet");
     list::<Endpoints>(&copy, Vec::new());
     assert!(copy.synced().is_ok());
+    assert!(copy.next().now_or_never().is_none(), "nothing is due before this replica leads");
+    copy.begin_to_lead();
     copy
 }
 
@@ -125,16 +127,32 @@ async fn a_write_that_the_watch_does_not_show_is_doubted() {
     advance(Duration::from_secs(2)).await;
     copy.doubt_overdue();
     assert!(copy.is_doubted(&key()) && due(&copy).len() == 1);
-    copy.read(&key(), None, vec![slice("web-1", 5)]);
+    copy.read(&key(), None, Some((vec![slice("web-1", 5)], "9".to_owned())));
     assert_eq!((slices(&copy), copy.is_doubted(&key())), ("web-1@5".to_owned(), false));
     for _ in 0..2 {
         advance(Duration::from_secs(11)).await;
         copy.doubt_overdue();
-        copy.read(&key(), None, vec![slice("web-1", 5)]);
+        copy.read(&key(), None, Some((vec![slice("web-1", 5)], "9".to_owned())));
     }
     advance(Duration::from_secs(11)).await;
     copy.doubt_overdue();
     assert!(!copy.is_doubted(&key()), "an event that never comes is not waited for forever");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_newer_than_an_answer_stays() {
+    let copy = synced();
+    copy.apply(Arc::new(slice("web-2", 8)));
+    copy.read(&key(), None, Some((vec![slice("web-1", 5)], "7".to_owned())));
+    assert_eq!(slices(&copy), "web-1@5 web-2@8");
+    let mut before = slice("web-2", 4);
+    before.meta.uid = "another".into();
+    copy.deleted(&before);
+    assert_eq!(slices(&copy), "web-1@5 web-2@8");
+    copy.stop_leading();
+    copy.apply(Arc::new(slice("web-2", 9)));
+    advance(Duration::from_secs(2)).await;
+    assert_eq!(due(&copy), [], "a follower queues nothing");
 }
 
 #[tokio::test(start_paused = true)]

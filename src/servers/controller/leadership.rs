@@ -1,7 +1,7 @@
 //! Which replica writes: the one that holds the Lease.
 //!
-//! The workers run in the task that renews the Lease, which looks at its deadline first. So a replica that stood still sends
-//! no further request under a Lease that is over. A request that was on its way names the version that it replaces.
+//! The workers run in the task that renews the Lease, and compare its deadline with the clock before each write. So a replica that
+//! stood still sends no further write under a Lease that is over. One that was on its way names the version that it replaces.
 
 use std::sync::Arc;
 
@@ -58,7 +58,6 @@ impl LeaderMetrics {
 #[derive(Clone)]
 pub(super) struct Crew {
     pub(super) copy: Arc<ClusterCopy>,
-    pub(super) applier: Arc<Applier>,
     pub(super) events: Events,
     pub(super) workers: usize,
     pub(super) health: Health,
@@ -66,9 +65,20 @@ pub(super) struct Crew {
 
 impl Crew {
     /// All workers, until the server stops.
-    async fn work(&self) {
-        let worker = || work(self.copy.clone(), self.applier.clone(), self.events.clone(), self.health.stopping());
+    async fn work(&self, applier: &Arc<Applier>) {
+        self.copy.begin_to_lead();
+        let _stops = Leading(&self.copy);
+        let worker = || work(self.copy.clone(), applier.clone(), self.events.clone(), self.health.stopping());
         join_all((0..self.workers).map(|_| worker())).await;
+    }
+}
+
+/// This replica leads, until it is dropped.
+struct Leading<'a>(&'a ClusterCopy);
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        self.0.stop_leading();
     }
 }
 
@@ -80,17 +90,24 @@ pub(super) async fn lead(
     clock: Clock,
     metrics: LeaderMetrics,
 ) {
-    let Some(ControllerLease { namespace, name, identity, times }) = lease else { return crew.work().await };
+    let applier = |deadline| Arc::new(Applier::new(client.clone(), crew.copy.clone(), deadline));
+    let Some(ControllerLease { namespace, name, identity, times }) = lease else {
+        crew.copy.is_listed().await;
+        return crew.work(&applier(None)).await;
+    };
     let choice = LeaseChoice { namespace: &namespace, name: &name, identity: &identity, manager: CONTROLLER, times };
-    let mut holder = LeaseHolder::new(client, choice, clock);
+    let mut holder = LeaseHolder::new(client.clone(), choice, clock);
+    let applier = applier(Some(holder.deadline()));
     metrics.set(&name, false);
     let (state, stopping) = (holder.state(), crew.health.stopping());
     let leading = async {
+        // A replica that knows the cluster already should lead meanwhile.
+        crew.copy.is_listed().await;
         loop {
             let work = async {
                 tracing::info!(lease = name, identity, "this replica leads");
                 metrics.set(&name, true);
-                crew.work().await;
+                crew.work(&applier).await;
             };
             let outcome = holder.hold(Duration::MAX, work).await;
             metrics.set(&name, false);

@@ -6,7 +6,6 @@ use roster_engine::model::{EndpointSlice, Endpoints, Node, Pod, Resource, Servic
 use tokio::time::sleep;
 
 use super::{
-    applier::Applier,
     cluster_copy::ClusterCopy,
     event_sender::events,
     leadership::{Crew, LeaderMetrics, lead},
@@ -46,9 +45,8 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
     let client = cluster.client_without_retries()?;
     let (events, sending) = events(client.clone(), clock.clone());
     tasks.endless("the sending of Events", sending);
-    let applier = Arc::new(Applier::new(client.clone(), copy.clone()));
     let (workers, health) = (options.workers, health.clone());
-    let crew = Crew { copy: copy.clone(), applier, events, workers, health };
+    let crew = Crew { copy: copy.clone(), events, workers, health };
     tasks.closing(lead(crew, options.lease.clone(), client, clock.clone(), leader));
     tasks.endless("the look at unseen writes", async move {
         loop {

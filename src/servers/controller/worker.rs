@@ -6,7 +6,7 @@ use futures::FutureExt;
 
 use super::{
     applier::Applier,
-    apply_error::ApplyError,
+    apply_error::{ApplyError, Attempt, Failure},
     cluster_copy::ClusterCopy,
     event_sender::Events,
     queue::{DueService, MANY_FAILURES, ServiceKey, SyncEnd},
@@ -89,7 +89,13 @@ async fn sync(
     for event in std::mem::take(&mut plan.events) {
         events.say(event, &input);
     }
-    let errors = applier.apply(&due.key, &input, plan).await;
+    let planned = std::mem::take(&mut plan.errors);
+    let mut errors = applier.apply(&due.key, &input, plan).await;
+    errors.extend(planned.into_iter().map(|why| ApplyError {
+        key: due.key.clone(),
+        attempt: Attempt::Plan,
+        failure: Failure::Planned(why),
+    }));
     for event in errors.iter().filter_map(ApplyError::event) {
         events.say(event, &input);
     }

@@ -163,10 +163,9 @@ impl<'a> Changes<'a> {
         if self.rng.percent(80) {
             spec["selector"] = json!({ "app": self.rng.pick(&APPS) });
         }
-        let annotations =
-            if self.rng.percent(15) { json!({ "service.kubernetes.io/topology-mode": "Auto" }) } else { json!({}) };
+        // No zones by `topology-mode: Auto`: until the reference has learnt of all nodes after its start, it rewrites them itself.
         let labels = json!({ "app": self.rng.pick(&APPS) });
-        let rest = json!({ "metadata": { "labels": labels, "annotations": annotations }, "spec": spec });
+        let rest = json!({ "metadata": { "labels": labels }, "spec": spec });
         self.api.create(&object("v1", "Service", &name, &rest), "", false).status
     }
 

@@ -1,6 +1,10 @@
 //! The objects of a cluster as a controller holds them: whole planning values, shared with the plans that are being made.
 
-use std::{collections::HashMap, hash::BuildHasher, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    hash::BuildHasher,
+    sync::Arc,
+};
 
 use roster_engine::model::{EndpointSlice, Endpoints, HashSeed, Labels, Node, Nodes, Pod, Service, Text};
 use smallvec::SmallVec;
@@ -39,8 +43,8 @@ pub struct PlannedPods {
     seed: HashSeed,
     /// By the hash of namespace and labels; sorted by namespace and name.
     groups: HashMap<u64, SmallVec<[Arc<Pod>; 1]>, HashSeed>,
-    /// By the hash of namespace and one label, the groups that have it; sorted.
-    by_label: HashMap<u64, SmallVec<[u64; 1]>, HashSeed>,
+    /// By the hash of namespace and one label, the groups that have it.
+    by_label: HashMap<u64, BTreeSet<u64>, HashSeed>,
     /// By the hash of the node; sorted by namespace and name.
     by_node: HashMap<u64, SmallVec<[Arc<Pod>; 1]>, HashSeed>,
 }
@@ -50,9 +54,8 @@ impl PlannedPods {
     /// that have its rarest label.
     pub fn selected(&self, namespace: &str, selector: &Labels) -> Option<Vec<Arc<Pod>>> {
         let labels = selector.iter().map(|label| self.by_label.get(&self.label(namespace, label)));
-        let groups =
-            labels.map(|groups| groups.map_or(&[][..], SmallVec::as_slice)).min_by_key(|groups| groups.len())?;
-        let pods = groups.iter().filter_map(|group| self.groups.get(group)).flatten();
+        let groups = labels.min_by_key(|groups| groups.map_or(0, BTreeSet::len))?;
+        let pods = groups.into_iter().flatten().filter_map(|group| self.groups.get(group)).flatten();
         let is_selected = |pod: &&Arc<Pod>| pod.namespace() == namespace && selector.selects(&pod.labels);
         let mut selected: Vec<Arc<Pod>> = pods.filter(is_selected).cloned().collect();
         selected.sort_by(|a, b| a.name().cmp(b.name()));
@@ -95,10 +98,7 @@ impl PlannedPods {
             return;
         }
         for label in pod.labels.iter() {
-            let groups = self.by_label.entry(self.label(pod.namespace(), label)).or_default();
-            if let Err(at) = groups.binary_search(&group) {
-                groups.insert(at, group);
-            }
+            self.by_label.entry(self.label(pod.namespace(), label)).or_default().insert(group);
         }
     }
 
@@ -112,9 +112,7 @@ impl PlannedPods {
         for label in pod.labels.iter() {
             let label = self.label(pod.namespace(), label);
             let Some(groups) = self.by_label.get_mut(&label) else { continue };
-            if let Ok(at) = groups.binary_search(&group) {
-                groups.remove(at);
-            }
+            groups.remove(&group);
             if groups.is_empty() {
                 self.by_label.remove(&label);
             }

@@ -236,6 +236,10 @@ impl<R: Row, L: Lookup<R>> Table<R, L> {
             self.lookup.remove(&row);
             changed(Change { before: Some(row), after: None });
         }
+        if self.rows.is_empty() {
+            (self.rows, self.lookup) = (new.rows, new.lookup);
+            return self.rows.iter().for_each(|row| changed(Change { before: None, after: Some(row) }));
+        }
         // One that was inserted since it was listed is there already.
         let new: Vec<R> = new.rows.into_iter().filter(|row| self.place(key(row)).is_err()).collect();
         for row in &new {

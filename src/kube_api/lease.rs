@@ -130,7 +130,7 @@ impl LeaseHolder {
         }
     }
 
-    /// Until when this replica may write. A task that stood still learns of it before it is told that the Lease is lost.
+    /// Until when this replica may write. A task that stood still sees that it is over before the loss of the Lease ends it.
     pub(crate) fn deadline(&self) -> LeaseDeadline {
         LeaseDeadline(self.deadline.subscribe())
     }

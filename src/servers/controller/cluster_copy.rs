@@ -11,23 +11,23 @@ use std::{
 
 use roster_admission::Unknown;
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, HashSeed, Node, ObjectMeta, ObjectRef, Pod, Resource, Service, Text, names},
+    model::{EndpointSlice, Endpoints, HashSeed, Resource, Text, names},
     state::{Controller, Options},
 };
-use roster_manifests::inventory::{Change, Live, LiveRows, LiveTable, Lookup, PlanningRows, Row, Table};
-use serde::de::DeserializeOwned;
+use roster_manifests::inventory::{Change, Live, PlanningRows, Row, Table};
 use tokio::{
     sync::{Notify, watch},
     time::{Instant, sleep_until},
 };
 
 use super::{
-    affected::{self, ObjectChange, Pace, Wake},
+    affected::{ObjectChange, Pace, Wake},
     permissions::watched,
     queue::{Cause, DueService, Queue, ServiceKey, SyncEnd},
     service_input::ServiceInput,
     trigger_times::SeenTimes,
     unseen_writes::{UnseenWrites, is_reached},
+    watched_value::Watched,
 };
 
 /// The shortest pause before what another program has written is corrected (upstream: `endpointSliceChangeMinSyncDelay`).
@@ -59,142 +59,12 @@ pub(super) struct CopyState {
     seen: HashMap<ServiceKey, SeenTimes, HashSeed>,
     /// Services of which the copy may be wrong: their objects are read from the API server before the next plan.
     doubted: HashSet<ServiceKey, HashSeed>,
-    unseen_endpoints: UnseenWrites,
-    unseen_slices: UnseenWrites,
+    pub(super) unseen_endpoints: UnseenWrites,
+    pub(super) unseen_slices: UnseenWrites,
     /// Whether everything that is needed has been listed once.
     is_synced: bool,
     /// Whether this replica writes. Otherwise nothing is queued: who begins to lead looks at everything.
     leads: bool,
-}
-
-/// A value that a watch of the controller feeds.
-pub(super) trait Watched: Row + DeserializeOwned + Send + Sync + 'static {
-    /// The look-up of its table.
-    type Lookup: Lookup<Arc<Self>> + Send;
-
-    /// What is held of it.
-    fn held(self, _plan: &Options) -> Self {
-        self
-    }
-
-    fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Self::Lookup>;
-
-    /// The references to pods in it, which may be shared with the pods.
-    fn targets(&mut self) -> impl Iterator<Item = &mut Arc<ObjectRef>> {
-        std::iter::empty()
-    }
-
-    /// The Services that a change concerns.
-    fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, plan: &Options) -> Vec<Wake>;
-
-    /// The writes of the controller to objects of this resource, if it writes any.
-    fn unseen(_state: &mut CopyState) -> Option<&mut UnseenWrites> {
-        None
-    }
-
-    /// The metadata of an object that the controller may write, and the Service that it belongs to.
-    fn written(&self) -> Option<(&ObjectMeta, ServiceKey)> {
-        None
-    }
-}
-
-type Pods = <PlanningRows as LiveRows>::Pods;
-type Services = <PlanningRows as LiveRows>::Services;
-type Nodes = <PlanningRows as LiveRows>::Nodes;
-type Slices = <PlanningRows as LiveRows>::Slices;
-
-impl Watched for Pod {
-    type Lookup = Pods;
-
-    /// A status that says nothing new has a new version, too.
-    fn held(mut self, plan: &Options) -> Self {
-        if !plan.compat.profile().target_resource_version {
-            self.resource_version = Text::default();
-        }
-        self
-    }
-
-    fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Pods> {
-        &mut cluster.pods
-    }
-
-    fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
-        affected::by_pod(change, cluster)
-    }
-}
-
-impl Watched for Service {
-    type Lookup = Services;
-
-    fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Services> {
-        &mut cluster.services
-    }
-
-    fn affected(change: &ObjectChange<Self>, _: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
-        affected::by_service(change)
-    }
-}
-
-impl Watched for Node {
-    type Lookup = Nodes;
-
-    fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Nodes> {
-        &mut cluster.nodes
-    }
-
-    fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, plan: &Options) -> Vec<Wake> {
-        affected::by_node(change, cluster, plan.compat.profile())
-    }
-}
-
-impl Watched for Endpoints {
-    type Lookup = ();
-
-    fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>> {
-        &mut cluster.endpoints
-    }
-
-    fn targets(&mut self) -> impl Iterator<Item = &mut Arc<ObjectRef>> {
-        let lists = self.subsets.iter_mut().map(|subset| (&mut subset.addresses, &mut subset.not_ready_addresses));
-        let addresses = lists.flat_map(|(ready, not_ready)| ready.iter_mut().chain(not_ready));
-        addresses.filter_map(|address| address.target_ref.as_mut())
-    }
-
-    fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
-        affected::by_endpoints(change, cluster)
-    }
-
-    fn unseen(state: &mut CopyState) -> Option<&mut UnseenWrites> {
-        Some(&mut state.unseen_endpoints)
-    }
-
-    fn written(&self) -> Option<(&ObjectMeta, ServiceKey)> {
-        Some((&self.meta, ServiceKey::new(&self.meta.namespace, &self.meta.name)))
-    }
-}
-
-impl Watched for EndpointSlice {
-    type Lookup = Slices;
-
-    fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Slices> {
-        &mut cluster.slices
-    }
-
-    fn targets(&mut self) -> impl Iterator<Item = &mut Arc<ObjectRef>> {
-        self.endpoints.iter_mut().filter_map(|endpoint| endpoint.target_ref.as_mut())
-    }
-
-    fn affected(change: &ObjectChange<Self>, _: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
-        affected::by_slice(change)
-    }
-
-    fn unseen(state: &mut CopyState) -> Option<&mut UnseenWrites> {
-        Some(&mut state.unseen_slices)
-    }
-
-    fn written(&self) -> Option<(&ObjectMeta, ServiceKey)> {
-        Some((&self.meta, ServiceKey::new(&self.meta.namespace, self.service_name()?)))
-    }
 }
 
 impl ClusterCopy {

@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::{
-    cluster_copy::{ClusterCopy, Watched},
+    cluster_copy::ClusterCopy,
     queue::{Cause, DueService, ServiceKey, SyncEnd},
+    watched_value::Watched,
 };
 
 fn read<T: DeserializeOwned>(value: Value) -> T {

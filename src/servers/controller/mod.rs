@@ -27,6 +27,7 @@ mod sink;
 mod start;
 mod trigger_times;
 mod unseen_writes;
+mod watched_value;
 mod worker;
 
 pub use leadership::ControllerLease;

@@ -4,7 +4,7 @@ use std::{mem::take, sync::Arc};
 
 use roster_manifests::inventory::{Loss, Sink, Table};
 
-use super::cluster_copy::{ClusterCopy, Watched};
+use super::{cluster_copy::ClusterCopy, watched_value::Watched};
 
 /// The sink of a watch.
 pub(super) struct CopySink<T> {

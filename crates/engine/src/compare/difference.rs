@@ -206,11 +206,11 @@ impl<'p> PortLists<'p> {
 const PLUS: &str = " + ";
 
 /// The ports of each subset.
-fn endpoints_ports(object: &Endpoints) -> Vec<String> {
+pub(super) fn endpoints_ports(object: &Endpoints) -> Vec<String> {
     object.subsets.iter().map(|subset| ports(subset.ports.iter().map(endpoints_port))).collect()
 }
 
-fn slice_ports(slice: &EndpointSlice) -> String {
+pub(super) fn slice_ports(slice: &EndpointSlice) -> String {
     ports(slice.ports.iter().flatten().map(slice_port))
 }
 
@@ -249,7 +249,7 @@ fn stage(endpoint: &Endpoint) -> &'static str {
     }
 }
 
-fn target(reference: Option<&ObjectRef>) -> &str {
+pub(super) fn target(reference: Option<&ObjectRef>) -> &str {
     reference.map(|r| r.name.as_str()).unwrap_or_default()
 }
 

@@ -7,6 +7,7 @@ mod against;
 mod aspect;
 mod change;
 mod difference;
+mod drift;
 mod tally;
 
 pub use against::{Deviation, deviations};
@@ -14,4 +15,5 @@ pub use aspect::Aspect;
 pub use change::{ChangedObject, ObjectChange, Verb, changes, publishes_nothing};
 pub use difference::PublishedChange;
 pub(crate) use difference::{published_endpoints, published_slices};
+pub use drift::{Drift, DriftClass, PublishedList, drift};
 pub use tally::{Tally, Writes};

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, time::Duration};
 use anyhow::{Context, ensure};
 use clap::{ArgAction, Args, builder::PossibleValue};
 use roster_engine::{
-    model::installed::CONTROLLER,
+    model::installed::{CONTROLLER, SHADOW},
     profile::Minor,
     state::{Controller, Limit, Options},
 };
@@ -23,7 +23,7 @@ use crate::{
         net::{Health, Server, ServerOptions, Socket, signals},
         telemetry::logs,
     },
-    servers::controller::{self, ControllerLease, ControllerOptions},
+    servers::controller::{self, ControllerLease, ControllerOptions, ShadowOptions},
 };
 
 /// Keep the Endpoints and EndpointSlices of a cluster, in place of kube-controller-manager's controllers.
@@ -55,11 +55,35 @@ pub(crate) struct ControllerArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:10270", env = "ROSTER_ADMIN_LISTEN", value_parser = address)]
     admin_listen: SocketAddr,
     #[command(flatten)]
+    shadow: ShadowArgs,
+    #[command(flatten)]
     lease: LeaseArgs,
     #[command(flatten)]
     kubeconfig: KubeconfigArgs,
     #[command(flatten)]
     logs: LogArgs,
+}
+
+/// The flags of the shadow.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Beside the controllers of the cluster")]
+struct ShadowArgs {
+    /// Write nothing: compare what the controllers of the cluster write with what they should write, and report what differs
+    /// (`roster drift`, metrics)
+    #[arg(long)]
+    shadow: bool,
+    /// Write what the controllers should have written, once a difference is this old
+    #[arg(long, value_name = "DURATION", value_parser = duration, requires = "shadow")]
+    heal_after: Option<Duration>,
+    /// Send Events about what differs, on the Services
+    #[arg(long, requires = "shadow")]
+    shadow_events: bool,
+}
+
+impl ShadowArgs {
+    fn options(&self) -> Option<ShadowOptions> {
+        self.shadow.then_some(ShadowOptions { heal_after: self.heal_after, sends_events: self.shadow_events })
+    }
 }
 
 /// The flags of the Lease, with the names of kube-controller-manager.
@@ -79,7 +103,7 @@ struct LeaseArgs {
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
     leader_elect_retry_period: Duration,
     /// Name of the Lease
-    #[arg(long, value_name = "NAME", default_value = CONTROLLER)]
+    #[arg(long, value_name = "NAME", default_value = CONTROLLER, default_value_if("shadow", "true", SHADOW))]
     leader_elect_resource_name: String,
     /// Namespace of the Lease
     #[arg(
@@ -196,10 +220,10 @@ impl ControllerArgs {
         let signals = signals()?;
         let socket = Socket::bind(self.admin_listen)?;
         let health = Health::default();
-        let (readiness, tasks) = controller::start(&self.options(), &Clock::system(), &health).await?;
+        let started = controller::start(&self.options(), &Clock::system(), &health).await?;
         let mut server = Server::new(ServerOptions::default(), health);
-        server.add_background(readiness, tasks);
-        server.add_admin(socket);
+        server.add_background(started.readiness, started.tasks);
+        server.add_admin_with(socket, started.routes);
         server.run(signals).await
     }
 
@@ -216,6 +240,7 @@ impl ControllerArgs {
             batch: self.batch_period,
             workers: self.concurrent_syncs,
             lease: self.lease.lease(),
+            shadow: self.shadow.options(),
         }
     }
 }

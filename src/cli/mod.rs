@@ -18,6 +18,7 @@ mod controller;
 mod convert;
 mod defaults_args;
 mod directory_input;
+mod drift;
 mod duplicate_places;
 mod edge;
 mod emergency_switch;
@@ -51,7 +52,10 @@ mod test;
 mod view;
 mod xml_text;
 
-use crate::{deploy::ServerPermissions, servers};
+use crate::{
+    deploy::{ServerPermissions, ShadowPermissions},
+    servers,
+};
 use outcome::Outcome;
 use output::Color;
 
@@ -86,6 +90,7 @@ enum Command {
     Compat(compat::CompatArgs),
     Serve(Box<serve::Serve>),
     Controller(Box<controller::ControllerArgs>),
+    Drift(drift::DriftArgs),
     Edge(Box<edge::EdgeArgs>),
     Certs(certs::Certs),
     Disable(emergency_switch::DisableArgs),
@@ -133,6 +138,7 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
         Command::Compat(args) => args.run(),
         Command::Serve(args) => args.run(),
         Command::Controller(args) => args.run(),
+        Command::Drift(args) => args.run(),
         Command::Edge(args) => args.run(),
         Command::Certs(args) => args.run(),
         Command::Disable(args) => args.run(),
@@ -165,6 +171,11 @@ pub fn server_permissions() -> ServerPermissions {
     ServerPermissions {
         webhook: servers::webhook::permissions(),
         controller: servers::controller::permissions(&Controller::ALL),
+        shadow: ShadowPermissions {
+            watching: servers::controller::permissions_in_shadow(&Controller::ALL),
+            events: servers::controller::permissions_for_events(),
+            healing: servers::controller::permissions_to_write(&Controller::ALL),
+        },
         edge: servers::edge::permissions(servers::edge::EdgeScheme::SuperEdge),
         edge_with_client_certificates: servers::edge::permissions_with_client_certificates(),
     }

@@ -1,10 +1,13 @@
-//! The controller: two replicas, one of which writes.
+//! The controller: two replicas, one of which writes; and the controller in shadow.
 
-use roster_engine::model::{installed::CONTROLLER, permission::Permission};
+use roster_engine::model::{
+    installed::{CONTROLLER, SHADOW},
+    permission::Permission,
+};
 use serde_json::{Value, json};
 
 use super::{
-    ManifestFile,
+    ManifestFile, ShadowPermissions,
     access::ServiceAccount,
     hardening,
     names::{ADMIN_PORT, IMAGE, NAME, NAMESPACE},
@@ -13,46 +16,78 @@ use super::{
 
 /// All manifests of the controller, which needs these permissions.
 pub(super) fn all(permissions: &[Permission]) -> Vec<ManifestFile> {
-    let account = ServiceAccount { name: CONTROLLER, namespace: NAMESPACE, labels };
-    let kustomization = json!({
+    let account = ServiceAccount { name: CONTROLLER, namespace: NAMESPACE, labels: || labels(CONTROLLER) };
+    let workload = vec![deployment(CONTROLLER, 2, &[]), disruption_budget(CONTROLLER, &meta(CONTROLLER))];
+    vec![
+        ManifestFile::new("controller/namespace.yaml", vec![namespace()]),
+        ManifestFile::new("controller/rbac.yaml", account.all(permissions)),
+        ManifestFile::new("controller/deployment.yaml", workload),
+        ManifestFile::new("controller/kustomization.yaml", vec![kustomization()]),
+    ]
+}
+
+/// The controller in shadow, which only watches; and what it takes to let it send Events, or heal.
+pub(super) fn shadow(permissions: &ShadowPermissions) -> Vec<ManifestFile> {
+    let account = ServiceAccount { name: SHADOW, namespace: NAMESPACE, labels: || labels(SHADOW) };
+    let mut all = vec![
+        ManifestFile::new("shadow/namespace.yaml", vec![namespace()]),
+        ManifestFile::new("shadow/rbac.yaml", account.all(&permissions.watching)),
+        ManifestFile::new("shadow/deployment.yaml", vec![deployment(SHADOW, 1, &["--shadow"])]),
+        ManifestFile::new("shadow/kustomization.yaml", vec![kustomization()]),
+    ];
+    for (does, flag, base, permissions) in [
+        ("events", "--shadow-events", "../../shadow", &permissions.events),
+        ("healing", "--heal-after=30s", "../shadow-events", &permissions.healing),
+    ] {
+        let name = format!("{SHADOW}-{does}");
+        let flag = json!([{ "op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": flag }]);
+        let kustomization = json!({
+            "apiVersion": "kustomize.config.k8s.io/v1beta1",
+            "kind": "Kustomization",
+            "resources": [base, "rbac.yaml"],
+            "patches": [{ "target": { "kind": "Deployment", "name": SHADOW }, "patch": flag.to_string() }],
+        });
+        let role = account.another_role(&name, permissions);
+        all.push(ManifestFile::new(&format!("overlays/shadow-{does}/rbac.yaml"), role.to_vec()));
+        all.push(ManifestFile::new(&format!("overlays/shadow-{does}/kustomization.yaml"), vec![kustomization]));
+    }
+    all
+}
+
+fn kustomization() -> Value {
+    json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": ["namespace.yaml", "rbac.yaml", "deployment.yaml"],
         "images": [{ "name": IMAGE, "newTag": env!("CARGO_PKG_VERSION") }],
-    });
-    vec![
-        ManifestFile::new("controller/namespace.yaml", vec![namespace()]),
-        ManifestFile::new("controller/rbac.yaml", account.all(permissions)),
-        ManifestFile::new("controller/deployment.yaml", vec![deployment(), disruption_budget(CONTROLLER, &meta())]),
-        ManifestFile::new("controller/kustomization.yaml", vec![kustomization]),
-    ]
+    })
 }
 
-fn labels() -> Value {
-    json!({ "app.kubernetes.io/name": CONTROLLER, "app.kubernetes.io/part-of": NAME })
+fn labels(name: &str) -> Value {
+    json!({ "app.kubernetes.io/name": name, "app.kubernetes.io/part-of": NAME })
 }
 
-fn meta() -> Value {
-    json!({ "name": CONTROLLER, "namespace": NAMESPACE, "labels": labels() })
+fn meta(name: &str) -> Value {
+    json!({ "name": name, "namespace": NAMESPACE, "labels": labels(name) })
 }
 
-fn deployment() -> Value {
+fn deployment(name: &str, replicas: u32, args: &[&str]) -> Value {
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": meta(),
+        "metadata": meta(name),
         "spec": {
-            "replicas": 2,
+            "replicas": replicas,
             "revisionHistoryLimit": 3,
-            "selector": { "matchLabels": { "app.kubernetes.io/name": CONTROLLER } },
-            "template": { "metadata": { "labels": labels() }, "spec": pod() },
+            "selector": { "matchLabels": { "app.kubernetes.io/name": name } },
+            "template": { "metadata": { "labels": labels(name) }, "spec": pod(name, args) },
         },
     })
 }
 
-fn pod() -> Value {
+fn pod(name: &str, args: &[&str]) -> Value {
     json!({
-        "serviceAccountName": CONTROLLER,
+        "serviceAccountName": name,
         "priorityClassName": "system-cluster-critical",
         "terminationGracePeriodSeconds": 30,
         "enableServiceLinks": false,
@@ -60,18 +95,20 @@ fn pod() -> Value {
         "tolerations": [{ "key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule" }],
         "securityContext": hardening::pod(),
         "topologySpreadConstraints":
-            [spread(CONTROLLER, "kubernetes.io/hostname"), spread(CONTROLLER, "topology.kubernetes.io/zone")],
-        "containers": [container()],
+            [spread(name, "kubernetes.io/hostname"), spread(name, "topology.kubernetes.io/zone")],
+        "containers": [container(name, args)],
     })
 }
 
-fn container() -> Value {
+fn container(name: &str, more: &[&str]) -> Value {
     let probe =
         |path: &str, period: u32, failures: u32| hardening::probe(json!({ "port": "admin" }), path, period, failures);
+    let listen = format!("--admin-listen=:{ADMIN_PORT}");
+    let args = [&["controller", &listen, "--log-format=json"], more].concat();
     json!({
-        "name": CONTROLLER,
+        "name": name,
         "image": IMAGE,
-        "args": ["controller", format!("--admin-listen=:{ADMIN_PORT}"), "--log-format=json"],
+        "args": args,
         "env": [{ "name": "POD_NAMESPACE", "valueFrom": { "fieldRef": { "fieldPath": "metadata.namespace" } } },
                 { "name": "POD_NAME", "valueFrom": { "fieldRef": { "fieldPath": "metadata.name" } } }],
         "ports": [{ "name": "admin", "containerPort": ADMIN_PORT, "protocol": "TCP" }],

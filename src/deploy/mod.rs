@@ -7,6 +7,8 @@
 //! manifests/overlays/cert-manager   certificates from cert-manager
 //! manifests/overlays/static webhook configurations as files of the API server (KEP-5793)
 //! manifests/controller      the controller
+//! manifests/shadow          the controller in shadow, which only watches
+//! manifests/overlays/shadow-events, shadow-healing   the same with Events, or with healing as well
 //! manifests/edge            the node proxy on each node
 //! manifests/overlays/edge-client-certificates   the same for clients with certificates
 //! ```
@@ -34,10 +36,23 @@ pub struct ServerPermissions {
     pub webhook: Vec<Permission>,
     /// The controller, with all its parts.
     pub controller: Vec<Permission>,
+    /// The controller in shadow.
+    pub shadow: ShadowPermissions,
     /// The node proxy.
     pub edge: Vec<Permission>,
     /// What the node proxy may do besides where its clients may have certificates.
     pub edge_with_client_certificates: Vec<Permission>,
+}
+
+/// What a controller in shadow may do.
+#[derive(Clone, Debug)]
+pub struct ShadowPermissions {
+    /// It watches, and holds its Lease.
+    pub watching: Vec<Permission>,
+    /// Besides, to send Events.
+    pub events: Vec<Permission>,
+    /// Besides, to heal.
+    pub healing: Vec<Permission>,
 }
 
 /// A generated file: its path, and its documents.
@@ -80,6 +95,7 @@ pub fn files(permissions: &ServerPermissions) -> Vec<ManifestFile> {
     all.push(ManifestFile::new("base/kustomization.yaml", vec![kustomization]));
     all.extend(overlays::all());
     all.extend(controller::all(&permissions.controller));
+    all.extend(controller::shadow(&permissions.shadow));
     all.extend(edge::all(&permissions.edge));
     all.extend(edge::client_certificates(&permissions.edge_with_client_certificates));
     all

@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use anyhow::anyhow;
+use http::{Request, Uri};
 use hyper_timeout::TimeoutConnector;
 use hyper_util::{
     client::legacy::{Builder, connect::HttpConnector},
@@ -15,6 +17,7 @@ use kube::{
     Client, Config,
     client::{ConfigExt, retry::RetryPolicy},
 };
+use tokio::time::timeout;
 use tower::{BoxError, ServiceBuilder, retry::RetryLayer};
 
 /// After how long a silence a connection is probed, the time between two probes, and how many remain without an answer until
@@ -42,6 +45,15 @@ pub(crate) fn client_of(config: Config) -> Result<Client, kube::Error> {
         .map_err(BoxError::from)
         .service(Builder::new(TokioExecutor::new()).build(connector));
     Ok(Client::new(service, config.default_namespace))
+}
+
+/// The answer of a server without TLS, such as another Roster.
+pub(crate) async fn get_text(server: &Uri, path: &str, limit: Duration) -> anyhow::Result<String> {
+    let mut config = Config::new(server.clone());
+    config.default_retry = false;
+    let request = Request::get(path).body(Vec::new())?;
+    let answer = timeout(limit, client_of(config)?.request_text(request)).await;
+    Ok(answer.map_err(|_| anyhow!("no response within {} s", limit.as_secs()))??)
 }
 
 fn tcp() -> HttpConnector {

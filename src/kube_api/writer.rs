@@ -83,10 +83,7 @@ pub(crate) struct Writer<K> {
     objects: PhantomData<fn() -> K>,
 }
 
-impl<K> Writer<K>
-where
-    K: DeserializeOwned + Serialize,
-{
+impl<K: DeserializeOwned> Writer<K> {
     /// A writer, as this field manager, of objects of a namespace, or of those that are in none.
     pub(crate) fn new(client: Client, resource: Resource, namespace: Option<&str>, manager: &'static str) -> Self {
         let path = resource.path(namespace);
@@ -101,6 +98,23 @@ where
         }
     }
 
+    /// The objects that a query of the API selects, as they are stored now, and the version of the list.
+    pub(crate) async fn list(&self, query: &str) -> Result<(Vec<K>, String), WriteError> {
+        let request = http::Request::get(format!("{}?{query}", self.path)).body(Vec::new());
+        let list = self.client.request::<List<K>>(request.map_err(kube::Error::HttpError)?);
+        let List { items, metadata } = self.in_time(list).await?;
+        Ok((items, metadata.resource_version))
+    }
+
+    async fn in_time<T>(&self, answer: impl Future<Output = kube::Result<T>>) -> Result<T, WriteError> {
+        Ok(timeout(self.limit, answer).await.map_err(|_| WriteError::Slow(self.limit))??)
+    }
+}
+
+impl<K> Writer<K>
+where
+    K: DeserializeOwned + Serialize,
+{
     /// Waits this long for each answer.
     pub(crate) fn within(self, limit: Duration) -> Self {
         Self { limit, ..self }
@@ -118,14 +132,6 @@ where
             Err(error) if error.code() == Some(404) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// The objects that a query of the API selects, as they are stored now, and the version of the list.
-    pub(crate) async fn list(&self, query: &str) -> Result<(Vec<K>, String), WriteError> {
-        let request = http::Request::get(format!("{}?{query}", self.path)).body(Vec::new());
-        let list = self.client.request::<List<K>>(request.map_err(kube::Error::HttpError)?);
-        let List { items, metadata } = self.in_time(list).await?;
-        Ok((items, metadata.resource_version))
     }
 
     /// Creates an object. It is not gone if it cannot be found: its namespace is, which is an error.
@@ -180,10 +186,6 @@ where
 
     async fn answered(&self, request: http::Request<Vec<u8>>) -> Result<K, WriteError> {
         self.in_time(self.client.request(request)).await
-    }
-
-    async fn in_time<T>(&self, answer: impl Future<Output = kube::Result<T>>) -> Result<T, WriteError> {
-        Ok(timeout(self.limit, answer).await.map_err(|_| WriteError::Slow(self.limit))??)
     }
 }
 

@@ -101,6 +101,13 @@ impl ControlPlane {
         }
     }
 
+    /// Sends a signal to the controllers, such as `-STOP`.
+    pub(crate) fn signal_controllers(&self, signal: &str) {
+        for (_, child) in self.processes.iter().filter(|(name, _)| *name == "kube-controller-manager") {
+            let _ = Command::new("kill").arg(signal).arg(child.id().to_string()).status();
+        }
+    }
+
     /// Ends the API server.
     pub(crate) fn stop_api_server(&mut self) {
         if let Some(at) = self.processes.iter().position(|(name, _)| *name == "kube-apiserver") {

@@ -2,6 +2,7 @@
 //! finds right, and writes nothing. In between, random changes happen under either of them.
 
 mod changes;
+mod shadow;
 
 use std::{
     collections::BTreeMap,
@@ -32,7 +33,13 @@ const DONE: Duration = Duration::from_mins(2);
 /// The namespace of the controller, its account and its roles.
 fn access() -> Vec<Value> {
     let files = roster::deploy::files(&roster::cli::server_permissions()).into_iter();
-    let wanted = ["controller/namespace.yaml", "controller/rbac.yaml"];
+    let wanted = [
+        "controller/namespace.yaml",
+        "controller/rbac.yaml",
+        "shadow/rbac.yaml",
+        "overlays/shadow-events/rbac.yaml",
+        "overlays/shadow-healing/rbac.yaml",
+    ];
     files.filter(|file| wanted.contains(&file.path.as_str())).flat_map(|file| file.documents).collect()
 }
 
@@ -45,10 +52,14 @@ struct RosterController {
 impl RosterController {
     /// Starts it as the account of its manifests.
     fn start(plane: &ControlPlane, dir: &Path, flags: &[&str]) -> Self {
+        Self::start_as(CONTROLLER, plane, dir, flags)
+    }
+
+    fn start_as(account: &str, plane: &ControlPlane, dir: &Path, flags: &[&str]) -> Self {
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": access() });
         let (well, told) = kubectl(plane, "apply -f -", &list.to_string());
         assert!(well, "{told}");
-        let account = account_of(plane, dir, CONTROLLER);
+        let account = account_of(plane, dir, account);
         let admin = format!("127.0.0.1:{}", super::control_plane::free_port().unwrap());
         let log = fs::File::options().create(true).append(true).open(dir.join("controller.log")).unwrap();
         let mut command = roster();

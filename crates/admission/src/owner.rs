@@ -4,8 +4,8 @@ use roster_engine::model::{Labels, names};
 
 /// Users whose writes the webhook does not review. The controllers of kube-controller-manager each have a user of their
 /// own with `--use-service-account-credentials`, and share one without it. Roster's controller does their work as a user of its
-/// own. The API server writes the Endpoints and the slice of `default/kubernetes`, whose addresses do not belong to pods.
-pub const CONTROLLER_USERS: [&str; 7] = [
+/// own, and its shadow puts right what they leave wrong as another one. The API server writes the Endpoints and the slice of `default/kubernetes`, whose addresses do not belong to pods.
+pub const CONTROLLER_USERS: [&str; 8] = [
     "system:apiserver",
     "system:kube-controller-manager",
     "system:serviceaccount:kube-system:endpoint-controller",
@@ -13,6 +13,7 @@ pub const CONTROLLER_USERS: [&str; 7] = [
     "system:serviceaccount:kube-system:endpointslicemirroring-controller",
     "system:serviceaccount:kube-system:generic-garbage-collector",
     "system:serviceaccount:roster-system:roster-controller",
+    "system:serviceaccount:roster-system:roster-shadow",
 ];
 
 /// Whether a user is one of the controllers or the API server.

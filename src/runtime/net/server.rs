@@ -114,7 +114,7 @@ pub struct Server {
     /// Open connections without TLS; those with TLS count in the metrics of their certificate.
     open: Gauge,
     listeners: Vec<Listener>,
-    admin: Option<Socket>,
+    admin: Option<(Socket, Router)>,
     readiness: Readiness,
     tasks: Tasks,
 }
@@ -163,9 +163,14 @@ impl Server {
         self.tasks.adopt(tasks);
     }
 
-    /// Serves health and metrics on `socket`, and nothing else, on a thread of its own.
+    /// Serves health and metrics on `socket`, on a thread of its own.
     pub fn add_admin(&mut self, socket: Socket) {
-        self.admin = Some(socket);
+        self.add_admin_with(socket, Router::new());
+    }
+
+    /// The same, with further routes for operators.
+    pub fn add_admin_with(&mut self, socket: Socket, routes: Router) {
+        self.admin = Some((socket, routes));
     }
 
     /// Serves a part whose readiness and tasks are known.
@@ -185,11 +190,11 @@ impl Server {
     }
 
     /// Starts the admin listener.
-    async fn start_admin(&mut self, socket: Socket) -> anyhow::Result<AdminThread> {
+    async fn start_admin(&mut self, socket: Socket, routes: Router) -> anyhow::Result<AdminThread> {
         let readiness = ReadinessReports::new(std::mem::take(&mut self.readiness));
         let heartbeat = Heartbeat::new();
         self.tasks.endless("the heartbeat", heartbeat.clone().beat());
-        let mut router = admin::router(heartbeat, readiness, self.health.clone());
+        let mut router = admin::router(heartbeat, readiness, self.health.clone()).merge(routes);
         if let Some(hosts) = AllowedHosts::of_listener(socket.address(), &self.options.allowed_hosts) {
             router = hosts.guard(router);
         }
@@ -206,9 +211,9 @@ impl Server {
     pub async fn run(mut self, signals: impl Stream<Item = ()>) -> anyhow::Result<()> {
         let mut addresses: Vec<ListenAddress> = self.listeners.iter().map(Listener::address).collect();
         let mut admin = None;
-        if let Some(socket) = self.admin.take() {
+        if let Some((socket, routes)) = self.admin.take() {
             addresses.push(socket.address().into());
-            admin = Some(self.start_admin(socket).await?);
+            admin = Some(self.start_admin(socket, routes).await?);
         }
         let Self { options, health, listeners, mut tasks, .. } = self;
         let mut signals = pin!(signals.chain(futures::stream::pending()));

@@ -48,7 +48,7 @@ pub(super) struct ObjectChange<T> {
 
 impl<T> ObjectChange<T> {
     /// The object as it was, if it was there, and as it is, if it is there.
-    fn states(&self) -> impl Iterator<Item = &Arc<T>> {
+    pub(super) fn states(&self) -> impl Iterator<Item = &Arc<T>> {
         self.before.iter().chain(&self.after)
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use roster_admission::Unknown;
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, HashSeed, Resource, Text, names},
+    model::{EndpointSlice, Endpoints, HashSeed, Resource, Text},
     state::{Controller, Options},
 };
 use roster_manifests::inventory::{Change, Live, PlanningRows, Row, Table};
@@ -24,7 +24,7 @@ use super::{
     affected::{ObjectChange, Pace, Wake},
     permissions::watched,
     queue::{Cause, DueService, Queue, ServiceKey, SyncEnd},
-    service_input::ServiceInput,
+    service_input::{ServiceInput, is_written_by_controller},
     trigger_times::SeenTimes,
     unseen_writes::{UnseenWrites, is_reached},
     watched_value::Watched,
@@ -47,7 +47,16 @@ pub(super) struct ClusterCopy {
     all_listed: watch::Sender<bool>,
     controllers: Vec<Controller>,
     plan: Options,
-    batch: Duration,
+    pacing: Pacing,
+}
+
+/// How soon a Service is due after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pacing {
+    /// Changes are collected for this long.
+    Batch(Duration),
+    /// At once: nothing is written.
+    AtOnce,
 }
 
 /// What the lock guards.
@@ -69,7 +78,7 @@ pub(super) struct CopyState {
 
 impl ClusterCopy {
     /// An empty copy.
-    pub(super) fn new(controllers: Vec<Controller>, plan: Options, batch: Duration) -> Self {
+    pub(super) fn new(controllers: Vec<Controller>, plan: Options, pacing: Pacing) -> Self {
         let state = CopyState {
             cluster: Live::empty(Unknown("the copy of the cluster is not complete yet")),
             queue: Queue::default(),
@@ -87,7 +96,7 @@ impl ClusterCopy {
             all_listed: watch::Sender::new(false),
             controllers,
             plan,
-            batch,
+            pacing,
         }
     }
 
@@ -116,6 +125,16 @@ impl ClusterCopy {
         let mut pods = self.pods_listed.subscribe();
         // The sender is part of this copy.
         let _ = pods.wait_for(|listed| *listed).await;
+    }
+
+    /// How many Services there are.
+    pub(super) fn services(&self) -> usize {
+        self.lock().cluster.services.last_known().rows().len()
+    }
+
+    /// Whether this replica works.
+    pub(super) fn leads(&self) -> bool {
+        self.lock().leads
     }
 
     /// How many Services wait, and how many have failed so often that the reference would have forgotten them.
@@ -237,10 +256,7 @@ impl ClusterCopy {
         }
         for endpoints in cluster.endpoints.last_known().rows() {
             let Endpoints { meta, .. } = &**endpoints;
-            let is_written =
-                meta.labels.get(names::ENDPOINTS_MANAGED_BY).is_some_and(|by| by == names::ENDPOINTS_CONTROLLER)
-                    || meta.annotations.contains_key(names::TRIGGER_TIME);
-            let cause = if is_written { Cause::Leftover } else { Cause::Change };
+            let cause = if is_written_by_controller(endpoints) { Cause::Leftover } else { Cause::Change };
             queue.wake(&ServiceKey::new(&meta.namespace, &meta.name), now, cause);
         }
         for (namespace, name) in cluster.slices.last_known().lookup().services() {
@@ -255,13 +271,15 @@ impl ClusterCopy {
             return;
         }
         let now = Instant::now();
+        let notice = T::notice(change, &state.cluster);
         for Wake { key, cause, pace } in T::affected(change, &state.cluster, &self.plan) {
-            let delay = match pace {
-                Pace::Now => Duration::ZERO,
-                Pace::Batch => self.batch,
-                Pace::Correction => self.batch.max(CORRECTION),
+            let delay = match (&self.pacing, pace) {
+                (Pacing::AtOnce, _) | (_, Pace::Now) => Duration::ZERO,
+                (Pacing::Batch(batch), Pace::Batch) => *batch,
+                (Pacing::Batch(batch), Pace::Correction) => CORRECTION.max(*batch),
             };
             state.queue.wake(&key, now + delay, cause);
+            state.queue.note(&key, notice);
             self.woken.notify_one();
         }
     }
@@ -352,6 +370,12 @@ impl ClusterCopy {
     /// The copy may be wrong about a Service: a write came too late, or nobody knows what became of it.
     pub(super) fn doubt(&self, key: &ServiceKey) {
         self.lock().doubted.insert(key.clone());
+    }
+
+    /// The Service is due at this time, if it is not before.
+    pub(super) fn wake_at(&self, key: &ServiceKey, due: Instant) {
+        self.lock().queue.wake(key, due, Cause::Change);
+        self.woken.notify_one();
     }
 
     /// The sync of a Service has ended. `seen` are the times of its input, if it is settled.

@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use tokio::time::advance;
 
 use super::{
-    cluster_copy::ClusterCopy,
+    cluster_copy::{ClusterCopy, Pacing},
     queue::{Cause, DueService, ServiceKey, SyncEnd},
+    shadow::Notice,
     watched_value::Watched,
 };
 
@@ -49,7 +50,7 @@ fn list<T: Watched>(copy: &ClusterCopy, objects: Vec<T>) {
 
 /// A copy of a Service with a pod and a slice.
 fn synced() -> ClusterCopy {
-    let copy = ClusterCopy::new(Controller::ALL.into(), Options::default(), Duration::ZERO);
+    let copy = ClusterCopy::new(Controller::ALL.into(), Options::default(), Pacing::Batch(Duration::ZERO));
     list(&copy, vec![pod("True")]);
     list(&copy, vec![service()]);
     list::<Node>(&copy, Vec::new());
@@ -82,7 +83,7 @@ fn slices(copy: &ClusterCopy) -> String {
 #[tokio::test(start_paused = true)]
 async fn everything_is_due_once_when_all_is_listed() {
     let copy = synced();
-    assert_eq!(due(&copy), [DueService { key: key(), cause: Cause::Change, failures: 0 }]);
+    assert_eq!(due(&copy), [DueService { key: key(), cause: Cause::Change, notice: Notice::default(), failures: 0 }]);
     let input = copy.input(&key());
     assert_eq!((input.pods.len(), input.slices.len(), input.service.is_some()), (1, 1, true));
 }

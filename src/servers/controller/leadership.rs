@@ -15,7 +15,12 @@ use prometheus_client::{
 use roster_engine::model::installed::CONTROLLER;
 use tokio::time::{Duration, sleep};
 
-use super::{applier::Applier, cluster_copy::ClusterCopy, event_sender::Events, worker::work};
+use super::{
+    applier::Applier,
+    cluster_copy::ClusterCopy,
+    event_sender::Events,
+    worker::{Duty, work},
+};
 use crate::{
     kube_api::{LeaseChoice, LeaseHolder, LeaseOutcome, LeaseState, LeaseTimes},
     runtime::{clock::Clock, net::Health},
@@ -58,6 +63,7 @@ impl LeaderMetrics {
 #[derive(Clone)]
 pub(super) struct Crew {
     pub(super) copy: Arc<ClusterCopy>,
+    pub(super) duty: Duty,
     pub(super) events: Events,
     pub(super) workers: usize,
     pub(super) health: Health,
@@ -68,7 +74,10 @@ impl Crew {
     async fn work(&self, applier: &Arc<Applier>) {
         self.copy.begin_to_lead();
         let _stops = Leading(&self.copy);
-        let worker = || work(self.copy.clone(), applier.clone(), self.events.clone(), self.health.stopping());
+        let worker = || {
+            let (duty, events) = (self.duty.clone(), self.events.clone());
+            work(self.copy.clone(), duty, applier.clone(), events, self.health.stopping())
+        };
         join_all((0..self.workers).map(|_| worker())).await;
     }
 }

@@ -6,6 +6,8 @@
 //!                        └──────────────── what was written ─────────────────┘
 //! ```
 //!
+//! In shadow, the worker compares instead of writing (`shadow`).
+//!
 //! The modules that decide do no I/O: `affected`, `event_log`, `queue`, `service_input`, `trigger_times` and `unseen_writes`. The plan is the
 //! one of every other way in.
 
@@ -23,6 +25,7 @@ mod options;
 mod permissions;
 mod queue;
 mod service_input;
+mod shadow;
 mod sink;
 mod start;
 mod trigger_times;
@@ -32,5 +35,6 @@ mod worker;
 
 pub use leadership::ControllerLease;
 pub use options::ControllerOptions;
-pub use permissions::permissions;
-pub use start::start;
+pub use permissions::{permissions, permissions_for_events, permissions_in_shadow, permissions_to_write};
+pub use shadow::{DriftReport, ServiceDrift, ShadowClass, ShadowOptions};
+pub use start::{StartedController, start};

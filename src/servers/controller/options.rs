@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use roster_engine::state::{Controller, Options};
 
-use super::leadership::ControllerLease;
+use super::{leadership::ControllerLease, shadow::ShadowOptions};
 use crate::kube_api::ClusterChoice;
 
 /// Options of the controller.
@@ -22,6 +22,8 @@ pub struct ControllerOptions {
     pub workers: usize,
     /// The Lease under which it writes; `None`: there is one replica.
     pub lease: Option<ControllerLease>,
+    /// Only compare what is stored with what it would write.
+    pub shadow: Option<ShadowOptions>,
 }
 
 impl ControllerOptions {

@@ -1,7 +1,11 @@
 //! What the controller watches and writes, from which its role is derived.
 
 use roster_engine::{
-    model::{Resource, installed::CONTROLLER, permission::Permission},
+    model::{
+        Resource,
+        installed::{CONTROLLER, SHADOW},
+        permission::Permission,
+    },
     state::Controller,
 };
 
@@ -21,12 +25,32 @@ pub(super) fn watched(controllers: &[Controller]) -> impl Iterator<Item = Resour
 }
 
 /// The permissions of the controller: it watches what it plans with, writes Endpoints, slices and Events, and holds its Lease.
+pub fn permissions(controllers: &[Controller]) -> Vec<Permission> {
+    let mut all = watching(controllers);
+    all.extend(permissions_to_write(controllers));
+    all.extend(permissions_for_events());
+    all.extend(lease(CONTROLLER));
+    all
+}
+
+/// The permissions of a controller in shadow that only watches. It may hold its Lease, in the namespace of its own.
+pub fn permissions_in_shadow(controllers: &[Controller]) -> Vec<Permission> {
+    let mut all = watching(controllers);
+    all.extend(lease(SHADOW));
+    all
+}
+
+fn watching(controllers: &[Controller]) -> Vec<Permission> {
+    Permission::watches(&watched(controllers).collect::<Vec<_>>())
+}
+
+/// What it takes to write Endpoints and slices.
 ///
 /// As for the controllers of the reference: `restricted` where an API server checks the addresses, and `finalizers` of the owners,
 /// because what is written blocks their deletion (`OwnerReferencesPermissionEnforcement`).
-pub fn permissions(controllers: &[Controller]) -> Vec<Permission> {
+pub fn permissions_to_write(controllers: &[Controller]) -> Vec<Permission> {
     let watched: Vec<Resource> = watched(controllers).collect();
-    let mut all = Permission::watches(&watched);
+    let mut all = Vec::new();
     let written = [Resource::Endpoints, Resource::EndpointSlice].into_iter().filter(|r| watched.contains(r));
     for resource in written {
         all.push(Permission::of(&[resource], &["get", "create", "update", "delete"]));
@@ -35,11 +59,17 @@ pub fn permissions(controllers: &[Controller]) -> Vec<Permission> {
     for owner in [Resource::Service, Resource::Endpoints] {
         all.push(subresource(owner, "finalizers", &["update"]));
     }
-    all.push(Permission::of(&[Resource::Event], &["create", "patch"]));
-    let lease = |verbs| Permission { in_namespace: true, ..Permission::of(&[Resource::Lease], verbs) };
-    all.push(lease(&["create"]));
-    all.push(Permission { names: vec![CONTROLLER], ..lease(&["get", "update"]) });
     all
+}
+
+/// What it takes to send Events.
+pub fn permissions_for_events() -> Vec<Permission> {
+    vec![Permission::of(&[Resource::Event], &["create", "patch"])]
+}
+
+fn lease(name: &'static str) -> [Permission; 2] {
+    let of = |verbs| Permission { in_namespace: true, ..Permission::of(&[Resource::Lease], verbs) };
+    [of(&["create"]), Permission { names: vec![name], ..of(&["get", "update"]) }]
 }
 
 fn subresource(resource: Resource, name: &str, verbs: &'static [&'static str]) -> Permission {

@@ -6,11 +6,14 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    mem::take,
     time::Duration,
 };
 
 use roster_engine::model::{HashSeed, Text};
 use tokio::time::Instant;
+
+use super::shadow::Notice;
 
 /// The pauses after failures: doubled from the first one up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -53,6 +56,8 @@ impl Cause {
 pub(super) struct DueService {
     pub(super) key: ServiceKey,
     pub(super) cause: Cause,
+    /// What the reference has learnt of its changes.
+    pub(super) notice: Notice,
     /// How many syncs have failed in a row.
     pub(super) failures: u32,
 }
@@ -75,8 +80,17 @@ struct QueuedService {
     /// Not before, because of a failure.
     held_until: Option<Instant>,
     cause: Cause,
+    notice: Notice,
     failures: u32,
     is_running: bool,
+}
+
+impl QueuedService {
+    /// Its sync has not done what it was for.
+    fn take_back(&mut self, taken: &DueService) {
+        self.cause = taken.cause.and(self.cause);
+        self.notice = taken.notice.and(self.notice);
+    }
 }
 
 /// The queue.
@@ -107,6 +121,13 @@ impl Queue {
         self.waiting.insert((earliest, key.clone()));
     }
 
+    /// What the reference has learnt of a change of a Service that waits.
+    pub(super) fn note(&mut self, key: &ServiceKey, notice: Notice) {
+        if let Some(service) = self.services.get_mut(key) {
+            service.notice = service.notice.and(notice);
+        }
+    }
+
     /// When the next one is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.waiting.first().map(|(due, _)| *due)
@@ -118,8 +139,8 @@ impl Queue {
         let (_, key) = self.waiting.pop_first()?;
         let service = self.services.get_mut(&key)?;
         (service.due, service.held_until, service.is_running) = (None, None, true);
-        let cause = std::mem::take(&mut service.cause);
-        Some(DueService { key, cause, failures: service.failures })
+        let (cause, notice) = (take(&mut service.cause), take(&mut service.notice));
+        Some(DueService { key, cause, notice, failures: service.failures })
     }
 
     /// The sync of a Service that was taken has ended.
@@ -129,12 +150,12 @@ impl Queue {
         match end {
             SyncEnd::Settled => service.failures = 0,
             SyncEnd::Interrupted => {
-                service.cause = taken.cause.and(service.cause);
+                service.take_back(taken);
                 service.due = Some(now);
             }
             SyncEnd::Failed(wait) => {
                 service.failures = service.failures.saturating_add(1);
-                service.cause = taken.cause.and(service.cause);
+                service.take_back(taken);
                 let held_until = now + wait.unwrap_or_default().max(pause(service.failures));
                 (service.held_until, service.due) = (Some(held_until), Some(held_until));
             }

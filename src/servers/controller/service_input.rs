@@ -3,12 +3,21 @@
 use std::sync::Arc;
 
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, Nodes, Pod, Service},
+    model::{EndpointSlice, Endpoints, Nodes, Pod, Service, names},
     plan::plan,
     state::{Controller, Options, Plan, State, Trigger},
 };
 
 use super::{queue::Cause, trigger_times::SeenTimes};
+
+/// Pods of a Service whose plan takes long.
+const MANY_PODS: usize = 500;
+
+/// Whether a controller has written these Endpoints: without a Service, they are left over.
+pub(super) fn is_written_by_controller(Endpoints { meta, .. }: &Endpoints) -> bool {
+    meta.labels.get(names::ENDPOINTS_MANAGED_BY).is_some_and(|by| by == names::ENDPOINTS_CONTROLLER)
+        || meta.annotations.contains_key(names::TRIGGER_TIME)
+}
 
 /// The objects of one Service.
 #[derive(Debug)]
@@ -33,16 +42,25 @@ impl ServiceInput {
         let keeps_endpoints = self.service.is_none() && cause != Cause::Leftover;
         let controllers: Vec<Controller> =
             controllers.iter().copied().filter(|c| !(keeps_endpoints && *c == Controller::Endpoints)).collect();
+        (self.with_state(|state| plan(state, &controllers, &options)), seen)
+    }
+
+    /// Calls `f` with the objects, as the engine takes them.
+    pub(super) fn with_state<T>(&self, f: impl FnOnce(&State<'_>) -> T) -> T {
         let pods: Vec<&Pod> = self.pods.iter().map(|pod| &**pod).collect();
         let slices: Vec<&EndpointSlice> = self.slices.iter().map(|slice| &**slice).collect();
-        let state = State {
+        f(&State {
             service: self.service.as_deref(),
             pods: &pods,
             nodes: &self.nodes,
             endpoints: self.endpoints.as_deref(),
             slices: &slices,
-        };
-        (plan(&state, &controllers, &options), seen)
+        })
+    }
+
+    /// Whether its plan takes so long that other tasks of the thread should not wait for it.
+    pub(super) fn is_large(&self) -> bool {
+        self.pods.len() > MANY_PODS
     }
 
     /// The stored slice of this name.

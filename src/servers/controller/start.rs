@@ -2,17 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
+use axum::Router;
 use roster_engine::model::{EndpointSlice, Endpoints, Node, Pod, Resource, Service};
 use tokio::time::sleep;
 
 use super::{
-    cluster_copy::ClusterCopy,
+    cluster_copy::{ClusterCopy, Pacing},
     event_sender::events,
     leadership::{Crew, LeaderMetrics, lead},
     metrics::ControllerMetrics,
     options::ControllerOptions,
     permissions::watched,
+    shadow::{Shadow, ShadowMetrics, ShadowOptions, drift_routes},
     sink::CopySink,
+    worker::Duty,
 };
 use crate::{
     kube_api::{Cluster, WatchMetrics},
@@ -25,10 +28,22 @@ use crate::{
 /// The pause between two looks at writes that the watch does not show.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Starts the watches and the workers. A task that ends is an error.
-pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) -> anyhow::Result<(Readiness, Tasks)> {
+/// A controller that runs.
+#[derive(Debug)]
+pub struct StartedController {
+    /// Whether it knows the cluster.
+    pub readiness: Readiness,
+    /// Its tasks. One that ends is an error.
+    pub tasks: Tasks,
+    /// What it answers besides health and metrics.
+    pub routes: Router,
+}
+
+/// Starts the watches and the workers.
+pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) -> anyhow::Result<StartedController> {
     let cluster = Cluster::connect(&options.cluster).await?;
-    let copy = Arc::new(ClusterCopy::new(options.controllers.clone(), options.plan, options.batch));
+    let pacing = if options.shadow.is_some() { Pacing::AtOnce } else { Pacing::Batch(options.batch) };
+    let copy = Arc::new(ClusterCopy::new(options.controllers.clone(), options.plan, pacing));
     let (watches, metrics) = (WatchMetrics::default(), ControllerMetrics::new(copy.clone()));
     let leader = LeaderMetrics::default();
     health.metrics.register(|registry| {
@@ -46,15 +61,26 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
     let (events, sending) = events(client.clone(), clock.clone());
     tasks.endless("the sending of Events", sending);
     let (workers, health) = (options.workers, health.clone());
-    let crew = Crew { copy: copy.clone(), events, workers, health };
-    tasks.closing(lead(crew, options.lease.clone(), client, clock.clone(), leader));
+    let shadow = options.shadow.map(|options| Arc::new(Shadow::new(options)));
+    let (mut duty, mut routes) = (Duty::Keep, Router::new());
+    if let Some(shadow) = &shadow {
+        health.metrics.register(|registry| ShadowMetrics::new(shadow.clone()).register(registry));
+        duty = Duty::Compare(shadow.clone(), client.clone());
+        routes = drift_routes(shadow.clone(), copy.clone());
+    }
+    let crew = Crew { copy: copy.clone(), duty, events, workers, health };
+    let lease = options.lease.clone().filter(|_| options.shadow.is_none_or(ShadowOptions::writes));
+    tasks.closing(lead(crew, lease, client, clock.clone(), leader));
     tasks.endless("the look at unseen writes", async move {
         loop {
             sleep(LOOK).await;
             copy.doubt_overdue();
+            if let Some(shadow) = &shadow {
+                shadow.sweep();
+            }
         }
     });
-    Ok((readiness, tasks))
+    Ok(StartedController { readiness, tasks, routes })
 }
 
 fn watch(cluster: &Cluster, resource: Resource, copy: &Arc<ClusterCopy>, metrics: &WatchMetrics, tasks: &mut Tasks) {

@@ -13,6 +13,7 @@ use super::{
     affected::{self, ObjectChange, Wake},
     cluster_copy::CopyState,
     queue::ServiceKey,
+    shadow::Notice,
     unseen_writes::UnseenWrites,
 };
 
@@ -35,6 +36,9 @@ pub(super) trait Watched: Row + DeserializeOwned + Send + Sync + 'static {
 
     /// The Services that a change concerns.
     fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, plan: &Options) -> Vec<Wake>;
+
+    /// What the reference learns of a change.
+    fn notice(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>) -> Notice;
 
     /// The writes of the controller to objects of this resource, if it writes any.
     fn unseen(_state: &mut CopyState) -> Option<&mut UnseenWrites> {
@@ -70,6 +74,10 @@ impl Watched for Pod {
     fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
         affected::by_pod(change, cluster)
     }
+
+    fn notice(change: &ObjectChange<Self>, _: &Live<PlanningRows>) -> Notice {
+        Notice::of_pod(change)
+    }
 }
 
 impl Watched for Service {
@@ -82,6 +90,10 @@ impl Watched for Service {
     fn affected(change: &ObjectChange<Self>, _: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
         affected::by_service(change)
     }
+
+    fn notice(change: &ObjectChange<Self>, _: &Live<PlanningRows>) -> Notice {
+        Notice::of_service(change)
+    }
 }
 
 impl Watched for Node {
@@ -93,6 +105,10 @@ impl Watched for Node {
 
     fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, plan: &Options) -> Vec<Wake> {
         affected::by_node(change, cluster, plan.compat.profile())
+    }
+
+    fn notice(change: &ObjectChange<Self>, _: &Live<PlanningRows>) -> Notice {
+        Notice::of_node(change)
     }
 }
 
@@ -111,6 +127,10 @@ impl Watched for Endpoints {
 
     fn affected(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
         affected::by_endpoints(change, cluster)
+    }
+
+    fn notice(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>) -> Notice {
+        Notice::of_endpoints(change, cluster)
     }
 
     fn unseen(state: &mut CopyState) -> Option<&mut UnseenWrites> {
@@ -135,6 +155,10 @@ impl Watched for EndpointSlice {
 
     fn affected(change: &ObjectChange<Self>, _: &Live<PlanningRows>, _: &Options) -> Vec<Wake> {
         affected::by_slice(change)
+    }
+
+    fn notice(change: &ObjectChange<Self>, _: &Live<PlanningRows>) -> Notice {
+        Notice::of_slice(change)
     }
 
     fn unseen(state: &mut CopyState) -> Option<&mut UnseenWrites> {

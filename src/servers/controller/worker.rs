@@ -3,6 +3,7 @@
 use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc};
 
 use futures::FutureExt;
+use kube::Client;
 
 use super::{
     applier::Applier,
@@ -10,12 +11,10 @@ use super::{
     cluster_copy::ClusterCopy,
     event_sender::Events,
     queue::{DueService, MANY_FAILURES, ServiceKey, SyncEnd},
+    shadow::Shadow,
     trigger_times::SeenTimes,
 };
 use crate::runtime::aside::aside;
-
-/// Pods of a Service whose plan takes so long that other tasks of the thread should not wait for it.
-const MANY_PODS: usize = 500;
 
 /// A Service that was taken from the queue. If its sync is dropped, it is due again: nobody knows what became of its writes.
 struct Taken<'a> {
@@ -44,9 +43,19 @@ impl Drop for Taken<'_> {
     }
 }
 
+/// What a worker does with a Service.
+#[derive(Clone)]
+pub(super) enum Duty {
+    /// It writes what the plan says.
+    Keep,
+    /// It compares.
+    Compare(Arc<Shadow>, Client),
+}
+
 /// Syncs Services, one after the other, until `stop`.
 pub(super) async fn work(
     copy: Arc<ClusterCopy>,
+    duty: Duty,
     applier: Arc<Applier>,
     events: Events,
     stop: impl Future<Output = ()>,
@@ -60,8 +69,15 @@ pub(super) async fn work(
         };
         let taken = Taken::new(&copy, due);
         // A plan that panics must not keep the other Services from being synced.
-        let synced = AssertUnwindSafe(sync(&copy, &applier, &events, &taken.due)).catch_unwind().await;
-        if let Ok((errors, seen)) = synced {
+        let synced = async {
+            match &duty {
+                Duty::Keep => sync(&copy, &applier, &events, &taken.due).await,
+                Duty::Compare(shadow, client) => {
+                    (shadow.look(client, &copy, &applier, &events, &taken.due).await, None)
+                }
+            }
+        };
+        if let Ok((errors, seen)) = AssertUnwindSafe(synced).catch_unwind().await {
             let end = end(&taken.due, &errors);
             taken.end(end, seen);
         } else {
@@ -85,7 +101,7 @@ async fn sync(
     }
     let input = copy.input(&due.key);
     let make = || input.plan(copy.controllers(), copy.plan(), due.cause);
-    let (mut plan, seen) = if input.pods.len() > MANY_PODS { aside(make) } else { make() };
+    let (mut plan, seen) = if input.is_large() { aside(make) } else { make() };
     for event in std::mem::take(&mut plan.events) {
         events.say(event, &input);
     }

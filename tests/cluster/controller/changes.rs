@@ -43,7 +43,7 @@ pub(super) fn with_events() -> Vec<Value> {
 }
 
 /// An object of the namespace.
-fn object(version: &str, kind: &str, name: &str, rest: &Value) -> Value {
+pub(super) fn object(version: &str, kind: &str, name: &str, rest: &Value) -> Value {
     let mut object =
         json!({ "apiVersion": version, "kind": kind, "metadata": { "name": name, "namespace": NAMESPACE } });
     for (field, value) in rest.as_object().unwrap() {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::difference::{endpoints_ports, slice_ports, target};
 use crate::{
@@ -14,8 +14,7 @@ use crate::{
 };
 
 /// In what way something differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DriftClass {
     /// An address is served that should not be, or not in this state.
     StaleAddress,
@@ -32,7 +31,7 @@ pub enum DriftClass {
 }
 
 /// The list that clients read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum PublishedList {
     /// The Endpoints object.
     Endpoints,

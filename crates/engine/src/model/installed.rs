@@ -14,6 +14,8 @@ pub const SECRET: &str = "roster-webhook-tls";
 pub const LEASE: &str = "roster-certificates";
 /// The name of the controller: of its Lease, and its field manager.
 pub const CONTROLLER: &str = "roster-controller";
+/// The name of the controller in shadow: of its account, and of its Lease.
+pub const SHADOW: &str = "roster-shadow";
 /// The API group of policies.
 pub const POLICY_GROUP: &str = Resource::EndpointPolicy.group();
 /// The kind of policies.

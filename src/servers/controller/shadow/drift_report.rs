@@ -164,10 +164,10 @@ pub(super) fn sentence(named: &NamedDrifts) -> String {
         ShadowClass::DuplicateSlices => format!("{lists}: {endpoints} in several slices"),
         ShadowClass::WrongHint => format!("{lists}: {endpoints} with other hints than they should have"),
         ShadowClass::Orphan => format!("{lists}: {} of nothing that exists", counted(*count, "object")),
-        ShadowClass::Stuck => format!("{lists}: the controller was woken and has not written; {endpoints} differ"),
-        ShadowClass::Slow => format!("{lists}: the controller took longer than usual; {endpoints} differed"),
+        ShadowClass::Stuck => format!("{lists}: the controller was woken for {endpoints} and has not written"),
+        ShadowClass::Slow => format!("{lists}: the controller took longer than usual for {endpoints}"),
         ShadowClass::Unsettled => {
-            format!("{lists}: the controller is not woken for such a change; {endpoints} differ")
+            format!("{lists}: {endpoints} changed in a way that does not wake the controller")
         }
     };
     let named: Vec<String> = sample.iter().map(Drift::to_string).collect();

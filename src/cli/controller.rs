@@ -5,7 +5,10 @@ use std::{net::SocketAddr, time::Duration};
 use anyhow::{Context, ensure};
 use clap::{ArgAction, Args, builder::PossibleValue};
 use roster_engine::{
-    model::installed::{CONTROLLER, SHADOW},
+    model::{
+        LabelQuery,
+        installed::{CONTROLLER, SHADOW},
+    },
     profile::Minor,
     state::{Controller, Limit, Options},
 };
@@ -23,7 +26,7 @@ use crate::{
         net::{Health, Server, ServerOptions, Socket, signals},
         telemetry::logs,
     },
-    servers::controller::{self, ControllerLease, ControllerOptions, ShadowOptions},
+    servers::controller::{self, ControllerLease, ControllerOptions, ServiceScope, ShadowOptions},
 };
 
 /// Keep the Endpoints and EndpointSlices of a cluster, in place of kube-controller-manager's controllers.
@@ -55,6 +58,8 @@ pub(crate) struct ControllerArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:10270", env = "ROSTER_ADMIN_LISTEN", value_parser = address)]
     admin_listen: SocketAddr,
     #[command(flatten)]
+    scope: ScopeArgs,
+    #[command(flatten)]
     shadow: ShadowArgs,
     #[command(flatten)]
     lease: LeaseArgs,
@@ -62,6 +67,32 @@ pub(crate) struct ControllerArgs {
     kubeconfig: KubeconfigArgs,
     #[command(flatten)]
     logs: LogArgs,
+}
+
+/// The flags of a controller that serves a part of the Services.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "A part of the Services")]
+struct ScopeArgs {
+    /// Serve only Services of this namespace
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    /// Serve only Services with such labels, such as `team=a`
+    #[arg(long, value_name = "SELECTOR")]
+    service_selector: Option<LabelQuery>,
+    /// Run beside the built-in controllers: serve only Services without a selector that name their pods in the annotation
+    /// roster.dev/selector, such as `app=web,tier in (front)`
+    #[arg(long, conflicts_with = "shadow")]
+    beside: bool,
+}
+
+impl ScopeArgs {
+    fn scope(&self) -> ServiceScope {
+        ServiceScope {
+            namespace: self.namespace.clone(),
+            labels: self.service_selector.clone(),
+            is_beside: self.beside,
+        }
+    }
 }
 
 /// The flags of the shadow.
@@ -231,6 +262,7 @@ impl ControllerArgs {
         ControllerOptions {
             cluster: self.kubeconfig.choice(),
             controllers: self.controllers.iter().map(|arg| arg.0).collect(),
+            scope: self.scope.scope(),
             plan: Options {
                 compat: self.compat,
                 max_endpoints_per_slice: Limit::new(self.max_endpoints_per_slice),

@@ -4,10 +4,16 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, anyhow};
 use kube::{Client, Config};
-use roster_engine::model::Resource;
+use roster_engine::model::{Resource, ResourceScope};
 use roster_manifests::inventory::Sink;
 
-use super::{WatchMetrics, connect::config, http_client, reflector::reflect, watch_events::ListStreaming};
+use super::{
+    WatchMetrics,
+    connect::config,
+    http_client,
+    reflector::reflect,
+    watch_events::{ListStreaming, WatchPlace},
+};
 use crate::runtime::net::Tasks;
 
 /// Longest time to connect to the API server.
@@ -30,6 +36,8 @@ pub(crate) struct Cluster {
     config: Config,
     client: Client,
     streaming: ListStreaming,
+    /// The only namespace whose objects are watched.
+    namespace: Option<String>,
 }
 
 impl Cluster {
@@ -40,7 +48,12 @@ impl Cluster {
         config.read_timeout = Some(SILENCE);
         // Otherwise the time that a connection was of no use would count.
         config.reset_reader_on_write = true;
-        Ok(Self { client: client_of(config.clone())?, config, streaming: ListStreaming::default() })
+        Ok(Self { client: client_of(config.clone())?, config, streaming: ListStreaming::default(), namespace: None })
+    }
+
+    /// The same, and watches only what is in this namespace, or in none.
+    pub(crate) fn within(self, namespace: Option<String>) -> Self {
+        Self { namespace, ..self }
     }
 
     /// How it is reached.
@@ -79,7 +92,9 @@ impl Cluster {
     ) where
         S: Sink + Send + 'static,
     {
-        let watch = reflect(self.client(), resource, self.streaming.clone(), sink, metrics.clone());
+        let namespace = self.namespace.clone().filter(|_| resource.scope() == ResourceScope::Namespaced);
+        let place = WatchPlace { resource, namespace };
+        let watch = reflect(self.client(), place, self.streaming.clone(), sink, metrics.clone());
         tasks.spawn(async move {
             ready.await;
             watch.await.map_or_else(anyhow::Error::from, |()| anyhow!("a watch ended"))

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use futures::{FutureExt, StreamExt, TryStreamExt};
+use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture};
 use kube::{
     Resource as _,
     runtime::{WatchStreamExt, watcher},
@@ -14,7 +14,7 @@ use roster_manifests::inventory::{Loss, Sink};
 use tokio::time::{Instant, sleep};
 
 use super::{
-    watch_events::{ListStreaming, watch_events},
+    watch_events::{ListStreaming, WatchPlace, watch_events},
     watch_failures::{WatchFailures, WatchMetrics},
     watched_object::WatchedObject,
 };
@@ -32,27 +32,28 @@ pub(crate) struct WatchEnded(&'static str);
 /// meanwhile the objects are as they were, and after a minute they count as old.
 pub(crate) fn reflect<S>(
     client: kube::Client,
-    resource: Resource,
+    place: impl Into<WatchPlace>,
     streaming: ListStreaming,
     sink: S,
     metrics: WatchMetrics,
-) -> impl Future<Output = Result<(), WatchEnded>> + Send + use<S>
+) -> BoxFuture<'static, Result<(), WatchEnded>>
 where
     S: Sink + Send + 'static,
 {
-    follow(client, resource, streaming, Box::new(sink), metrics)
+    follow(client, place.into(), streaming, Box::new(sink), metrics).boxed()
 }
 
 /// Not generic: this future is large, and would be compiled again for each type of sink.
 async fn follow(
     client: kube::Client,
-    resource: Resource,
+    place: WatchPlace,
     streaming: ListStreaming,
     mut sink: Box<dyn ObjectSink>,
     metrics: WatchMetrics,
 ) -> Result<(), WatchEnded> {
+    let resource = place.resource;
     let name = resource.plural();
-    let watch = || watch_events(client.clone(), resource, streaming.clone()).default_backoff().boxed();
+    let watch = || watch_events(client.clone(), place.clone(), streaming.clone()).default_backoff().boxed();
     let mut events = watch();
     // A list without them would say that these objects do not exist.
     let (mut listed, mut unreadable) = (0_usize, 0_usize);

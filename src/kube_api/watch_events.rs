@@ -56,13 +56,37 @@ impl ListStreaming {
     }
 }
 
+/// What is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WatchPlace {
+    pub(super) resource: Resource,
+    /// Only in this namespace.
+    pub(super) namespace: Option<String>,
+}
+
+impl WatchPlace {
+    fn api(&self, client: Client) -> Api<WatchedObject> {
+        match &self.namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, &self.resource),
+            None => Api::all_with(client, &self.resource),
+        }
+    }
+}
+
+impl From<Resource> for WatchPlace {
+    fn from(resource: Resource) -> Self {
+        Self { resource, namespace: None }
+    }
+}
+
 /// The events of a resource, as those of kube's watcher.
 pub(super) fn watch_events(
     client: Client,
-    resource: Resource,
+    place: impl Into<WatchPlace>,
     streaming: ListStreaming,
 ) -> impl Stream<Item = WatchResult> + Send {
-    let events = WatchEvents::new(Api::all_with(reading_newest(client), &resource), resource, streaming);
+    let place = place.into();
+    let events = WatchEvents::new(place.api(reading_newest(client)), place.resource, streaming);
     stream::unfold(events, async |mut events| events.next().await.map(|event| (event, events)))
 }
 

@@ -1,6 +1,7 @@
 //! `roster controller` in a real cluster, by turns with kube-controller-manager: what one of them has written, the other one
 //! finds right, and writes nothing. In between, random changes happen under either of them.
 
+mod beside;
 mod changes;
 mod shadow;
 

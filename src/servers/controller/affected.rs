@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use roster_engine::{
     endpointslice::asks_for_zones,
-    model::{EndpointSlice, Endpoints, Node, Pod, Service, names},
+    model::{EndpointSlice, Endpoints, Node, Pod, Service, installed::MANAGER, names},
     profile::Profile,
 };
 use roster_manifests::inventory::{Live, PlanningRows};
@@ -124,7 +124,7 @@ fn key_of(service: &Service) -> ServiceKey {
 
 /// Whether it is the name with which one of the controllers marks its slices.
 fn is_controller(managed_by: &str) -> bool {
-    [names::SLICE_CONTROLLER, names::MIRROR_CONTROLLER].contains(&managed_by)
+    [names::SLICE_CONTROLLER, names::MIRROR_CONTROLLER, MANAGER].contains(&managed_by)
 }
 
 #[cfg(test)]

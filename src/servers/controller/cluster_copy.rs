@@ -12,7 +12,7 @@ use std::{
 use roster_admission::Unknown;
 use roster_engine::{
     model::{EndpointSlice, Endpoints, HashSeed, Resource, Text},
-    state::{Controller, Options},
+    state::{Controller, Options, Plan},
 };
 use roster_manifests::inventory::{Change, Live, PlanningRows, Row, Table};
 use tokio::{
@@ -22,9 +22,12 @@ use tokio::{
 
 use super::{
     affected::{ObjectChange, Pace, Wake},
+    beside,
+    contest::Contest,
     permissions::watched,
     queue::{Cause, DueService, Queue, ServiceKey, SyncEnd},
     service_input::{ServiceInput, is_written_by_controller},
+    service_scope::ServiceScope,
     trigger_times::SeenTimes,
     unseen_writes::{UnseenWrites, is_reached},
     watched_value::Watched,
@@ -48,6 +51,7 @@ pub(super) struct ClusterCopy {
     controllers: Vec<Controller>,
     plan: Options,
     pacing: Pacing,
+    scope: ServiceScope,
 }
 
 /// How soon a Service is due after a change.
@@ -70,6 +74,7 @@ pub(super) struct CopyState {
     doubted: HashSet<ServiceKey, HashSeed>,
     pub(super) unseen_endpoints: UnseenWrites,
     pub(super) unseen_slices: UnseenWrites,
+    contest: Contest,
     /// Whether everything that is needed has been listed once.
     is_synced: bool,
     /// Whether this replica writes. Otherwise nothing is queued: who begins to lead looks at everything.
@@ -78,7 +83,7 @@ pub(super) struct CopyState {
 
 impl ClusterCopy {
     /// An empty copy.
-    pub(super) fn new(controllers: Vec<Controller>, plan: Options, pacing: Pacing) -> Self {
+    pub(super) fn new(controllers: Vec<Controller>, plan: Options, pacing: Pacing, scope: ServiceScope) -> Self {
         let state = CopyState {
             cluster: Live::empty(Unknown("the copy of the cluster is not complete yet")),
             queue: Queue::default(),
@@ -86,6 +91,7 @@ impl ClusterCopy {
             doubted: HashSet::default(),
             unseen_endpoints: UnseenWrites::default(),
             unseen_slices: UnseenWrites::default(),
+            contest: Contest::default(),
             is_synced: false,
             leads: false,
         };
@@ -97,6 +103,7 @@ impl ClusterCopy {
             controllers,
             plan,
             pacing,
+            scope,
         }
     }
 
@@ -110,9 +117,14 @@ impl ClusterCopy {
         &self.controllers
     }
 
-    /// The options of plans.
-    pub(super) fn plan(&self) -> Options {
-        self.plan
+    /// What is held of an object.
+    pub(super) fn held<T: Watched>(&self, object: T) -> T {
+        object.held(&self.plan, &self.scope)
+    }
+
+    /// What the controllers do with a Service, and the times that this sync has seen.
+    pub(super) fn plan_of(&self, input: &ServiceInput, cause: Cause) -> (Plan, Option<SeenTimes>) {
+        input.plan(&self.controllers, self.plan, &self.scope, cause)
     }
 
     /// Whether everything that is needed has been listed once.
@@ -137,6 +149,11 @@ impl ClusterCopy {
         self.lock().leads
     }
 
+    /// How many Services are left alone because another program disagrees.
+    pub(super) fn contested(&self) -> usize {
+        self.lock().contest.paused(Instant::now())
+    }
+
     /// How many Services wait, and how many have failed so often that the reference would have forgotten them.
     pub(super) fn backlog(&self) -> (usize, usize) {
         let state = self.lock();
@@ -152,6 +169,7 @@ impl ClusterCopy {
         }
         if let Some(change) = inserted(&mut state, object) {
             self.wake(&mut state, &change);
+            self.contest(&mut state, &change);
         }
     }
 
@@ -161,6 +179,7 @@ impl ClusterCopy {
         let is_news = T::unseen(&mut state).is_none_or(|unseen| unseen.is_news_of_deletion(namespace, name));
         if is_news && let Some(change) = removed::<T>(&mut state, namespace, name) {
             self.wake(&mut state, &change);
+            self.contest(&mut state, &change);
         }
     }
 
@@ -256,7 +275,8 @@ impl ClusterCopy {
         }
         for endpoints in cluster.endpoints.last_known().rows() {
             let Endpoints { meta, .. } = &**endpoints;
-            let cause = if is_written_by_controller(endpoints) { Cause::Leftover } else { Cause::Change };
+            let is_left = is_written_by_controller(endpoints) || beside::is_own(endpoints);
+            let cause = if is_left { Cause::Leftover } else { Cause::Change };
             queue.wake(&ServiceKey::new(&meta.namespace, &meta.name), now, cause);
         }
         for (namespace, name) in cluster.slices.last_known().lookup().services() {
@@ -281,6 +301,20 @@ impl ClusterCopy {
             state.queue.wake(&key, now + delay, cause);
             state.queue.note(&key, notice);
             self.woken.notify_one();
+        }
+    }
+
+    /// Another program has changed an object. If it does so with what this one writes, again and again, the Service is left alone.
+    fn contest<T: Watched>(&self, state: &mut CopyState, change: &ObjectChange<T>) {
+        let Some((_, key)) = change.states().next().and_then(|object| object.written()) else { return };
+        // The event of a write may be quicker than its answer.
+        if !self.scope.is_part() || !state.leads || state.queue.is_running(&key) {
+            return;
+        }
+        if let Some(until) = state.contest.overwritten(&key, Instant::now()) {
+            state.queue.hold(&key, until);
+            let (namespace, service) = (&key.namespace, &key.name);
+            tracing::warn!(%namespace, %service, "another program changes the endpoints of a Service again and again: it is left alone for five minutes");
         }
     }
 
@@ -354,7 +388,13 @@ impl ClusterCopy {
 
     /// An object was written. The next plan must see it, and its event may take a while.
     pub(super) fn wrote<T: Watched>(&self, object: T) {
-        wrote(&mut self.lock(), object);
+        let mut state = self.lock();
+        if self.scope.is_part()
+            && let Some((_, key)) = object.written()
+        {
+            state.contest.wrote(&key, Instant::now());
+        }
+        wrote(&mut state, object);
     }
 
     /// An object was deleted. There may be another one of its name already.
@@ -401,6 +441,7 @@ impl ClusterCopy {
     /// Doubts the Services whose writes the watch does not show.
     pub(super) fn doubt_overdue(&self) {
         let mut state = self.lock();
+        state.contest.sweep(Instant::now());
         let Some(since) = Instant::now().checked_sub(UNSEEN) else { return };
         let mut keys = state.unseen_endpoints.overdue(since);
         keys.extend(state.unseen_slices.overdue(since));

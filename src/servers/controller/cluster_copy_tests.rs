@@ -15,6 +15,7 @@ use tokio::time::advance;
 use super::{
     cluster_copy::{ClusterCopy, Pacing},
     queue::{Cause, DueService, ServiceKey, SyncEnd},
+    service_scope::ServiceScope,
     shadow::Notice,
     watched_value::Watched,
 };
@@ -50,7 +51,12 @@ fn list<T: Watched>(copy: &ClusterCopy, objects: Vec<T>) {
 
 /// A copy of a Service with a pod and a slice.
 fn synced() -> ClusterCopy {
-    let copy = ClusterCopy::new(Controller::ALL.into(), Options::default(), Pacing::Batch(Duration::ZERO));
+    let copy = ClusterCopy::new(
+        Controller::ALL.into(),
+        Options::default(),
+        Pacing::Batch(Duration::ZERO),
+        ServiceScope::default(),
+    );
     list(&copy, vec![pod("True")]);
     list(&copy, vec![service()]);
     list::<Node>(&copy, Vec::new());

@@ -55,6 +55,7 @@ impl Events {
 /// The controller of the reference that sends such an Event.
 fn component(event: &Event) -> &'static str {
     match (event.object.kind.as_str(), event.reason) {
+        (_, "InvalidSelector" | "EndpointsNotOwn" | "EndpointsDrift" | "EndpointsHealed") => CONTROLLER,
         ("Service", _) => "endpoint-slice-controller",
         (_, "FailedToCreateEndpoint" | "FailedToUpdateEndpoint") => "endpoint-controller",
         _ => "endpoint-slice-mirroring-controller",

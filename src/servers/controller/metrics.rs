@@ -28,12 +28,18 @@ impl ControllerMetrics {
 impl Collector for ControllerMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let (depth, failing) = self.0.backlog();
+        let contested = self.0.contested();
         for (name, help, value) in [
             ("roster_controller_queue_depth", "Services that wait for a sync", depth),
             (
                 "roster_controller_failing_services",
                 "Services of which more than fifteen syncs in a row have failed, after which kube-controller-manager forgets them",
                 failing,
+            ),
+            (
+                "roster_controller_contested_services",
+                "Services that are left alone because another program changes what the controller writes",
+                contested,
             ),
         ] {
             let gauge = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));

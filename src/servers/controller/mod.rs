@@ -6,7 +6,8 @@
 //!                        └──────────────── what was written ─────────────────┘
 //! ```
 //!
-//! In shadow, the worker compares instead of writing (`shadow`).
+//! In shadow, the worker compares instead of writing (`shadow`). `service_scope`, `beside` and `contest` are for a controller that serves
+//! a part of the Services, next to another one.
 //!
 //! The modules that decide do no I/O: `affected`, `event_log`, `queue`, `service_input`, `trigger_times` and `unseen_writes`. The plan is the
 //! one of every other way in.
@@ -14,9 +15,11 @@
 mod affected;
 mod applier;
 mod apply_error;
+mod beside;
 mod cluster_copy;
 #[cfg(test)]
 mod cluster_copy_tests;
+mod contest;
 mod event_log;
 mod event_sender;
 mod leadership;
@@ -25,6 +28,7 @@ mod options;
 mod permissions;
 mod queue;
 mod service_input;
+mod service_scope;
 mod shadow;
 mod sink;
 mod start;
@@ -36,5 +40,6 @@ mod worker;
 pub use leadership::ControllerLease;
 pub use options::ControllerOptions;
 pub use permissions::{permissions, permissions_for_events, permissions_in_shadow, permissions_to_write};
+pub use service_scope::ServiceScope;
 pub use shadow::{DriftReport, ServiceDrift, ShadowClass, ShadowOptions};
 pub use start::{StartedController, start};

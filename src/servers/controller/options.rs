@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use roster_engine::state::{Controller, Options};
 
-use super::{leadership::ControllerLease, shadow::ShadowOptions};
+use super::{leadership::ControllerLease, service_scope::ServiceScope, shadow::ShadowOptions};
 use crate::kube_api::ClusterChoice;
 
 /// Options of the controller.
@@ -14,6 +14,8 @@ pub struct ControllerOptions {
     pub cluster: ClusterChoice,
     /// The controllers that it stands for.
     pub controllers: Vec<Controller>,
+    /// The Services that it serves.
+    pub scope: ServiceScope,
     /// The release to act like, and the limits.
     pub plan: Options,
     /// How long changes of pods, nodes and slices are collected.

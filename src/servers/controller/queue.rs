@@ -128,6 +128,23 @@ impl Queue {
         }
     }
 
+    /// Whether a Service is being synced.
+    pub(super) fn is_running(&self, key: &ServiceKey) -> bool {
+        self.services.get(key).is_some_and(|service| service.is_running)
+    }
+
+    /// The Service is not synced before this time.
+    pub(super) fn hold(&mut self, key: &ServiceKey, until: Instant) {
+        let Some(service) = self.services.get_mut(key) else { return };
+        service.held_until = service.held_until.max(Some(until));
+        if let Some(due) = service.due.filter(|due| *due < until) {
+            service.due = Some(until);
+            if self.waiting.remove(&(due, key.clone())) {
+                self.waiting.insert((until, key.clone()));
+            }
+        }
+    }
+
     /// When the next one is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.waiting.first().map(|(due, _)| *due)
@@ -286,6 +303,19 @@ mod tests {
         let taken = run.take(0).unwrap();
         run.queue.end(&taken, SyncEnd::Failed(Some(Duration::from_secs(7))), run.at(0));
         assert_eq!(run.queue.next_due(), Some(run.at(7000)));
+    }
+
+    #[test]
+    fn a_service_that_is_held_waits_until_then() {
+        let mut run = Run::new();
+        run.wake("a", 0);
+        run.queue.hold(&key("a"), run.at(100));
+        run.wake("a", 10);
+        assert_eq!((run.taken(99), run.queue.next_due()), (String::new(), Some(run.at(100))));
+        let taken = run.take(100).unwrap();
+        run.queue.end(&taken, SyncEnd::Settled, run.at(100));
+        run.wake("a", 101);
+        assert_eq!(run.taken(101), "a");
     }
 
     #[test]

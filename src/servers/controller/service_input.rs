@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, Nodes, Pod, Service, names},
+    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod, Service, installed::SELECTOR, names},
     plan::plan,
-    state::{Controller, Options, Plan, State, Trigger},
+    state::{Controller, Event, EventType, Options, Plan, State, Trigger},
 };
 
-use super::{queue::Cause, trigger_times::SeenTimes};
+use super::{beside, queue::Cause, service_scope::ServiceScope, trigger_times::SeenTimes};
 
 /// Pods of a Service whose plan takes long.
 const MANY_PODS: usize = 500;
@@ -17,6 +17,16 @@ const MANY_PODS: usize = 500;
 pub(super) fn is_written_by_controller(Endpoints { meta, .. }: &Endpoints) -> bool {
     meta.labels.get(names::ENDPOINTS_MANAGED_BY).is_some_and(|by| by == names::ENDPOINTS_CONTROLLER)
         || meta.annotations.contains_key(names::TRIGGER_TIME)
+}
+
+/// Nothing is written for a Service whose annotation cannot be read: what is there may be right.
+fn unusable(service: &Service, why: &str) -> Plan {
+    let message = format!("the annotation {SELECTOR} cannot be read: {why}");
+    Plan { events: vec![warning("InvalidSelector", message, service.key())], ..Plan::default() }
+}
+
+fn warning(reason: &'static str, message: String, object: ObjectKey) -> Event {
+    Event { kind: EventType::Warning, reason, message, object }
 }
 
 /// The objects of one Service.
@@ -34,7 +44,61 @@ pub(super) struct ServiceInput {
 
 impl ServiceInput {
     /// What the controllers do, and the times that this sync has seen.
-    pub(super) fn plan(&self, controllers: &[Controller], options: Options, cause: Cause) -> (Plan, Option<SeenTimes>) {
+    pub(super) fn plan(
+        &self,
+        controllers: &[Controller],
+        options: Options,
+        scope: &ServiceScope,
+        cause: Cause,
+    ) -> (Plan, Option<SeenTimes>) {
+        let slices = self.slices.iter().map(|slice| &**slice);
+        if !scope.has(self.service.as_deref(), self.endpoints.as_deref(), slices) {
+            (Plan::default(), None)
+        } else if scope.is_beside {
+            self.plan_beside(controllers, options)
+        } else {
+            self.plan_as_reference(controllers, options, cause)
+        }
+    }
+
+    /// The plan of a controller beside the built-in ones.
+    fn plan_beside(&self, controllers: &[Controller], options: Options) -> (Plan, Option<SeenTimes>) {
+        let service = self.service.as_deref();
+        let query = service.and_then(|service| Some((service, beside::query_of(service)?)));
+        let query = match query {
+            Some((service, Err(why))) => return (unusable(service, &why), None),
+            Some((service, Ok(query))) if service.selector.is_some() => query,
+            _ => return (beside::leftovers(service, &self.slices, self.endpoints.as_deref()), None),
+        };
+        let foreign = self.endpoints.as_ref().filter(|endpoints| !beside::is_own(endpoints));
+        let profile = options.compat.profile();
+        let own = self.endpoints.as_ref().filter(|endpoints| beside::is_own(endpoints));
+        let input = Self {
+            service: self.service.clone(),
+            pods: self.pods.iter().filter(|pod| query.matches(&pod.labels)).cloned().collect(),
+            nodes: self.nodes.clone(),
+            endpoints: own.map(|endpoints| Arc::new(beside::endpoints_as_reference(endpoints, profile))),
+            slices: beside::slices_as_reference(&self.slices),
+            seen: self.seen.clone(),
+        };
+        let runs =
+            |c: &Controller| *c == Controller::EndpointSlices || (*c == Controller::Endpoints && foreign.is_none());
+        let controllers: Vec<Controller> = controllers.iter().copied().filter(runs).collect();
+        let (plan, seen) = input.plan_as_reference(&controllers, options, Cause::Change);
+        let mut plan = beside::as_own(plan);
+        if let Some(foreign) = foreign {
+            let message = "someone else has written the Endpoints, and they stay as they are".to_owned();
+            plan.events.push(warning("EndpointsNotOwn", message, foreign.key()));
+        }
+        (plan, seen)
+    }
+
+    fn plan_as_reference(
+        &self,
+        controllers: &[Controller],
+        options: Options,
+        cause: Cause,
+    ) -> (Plan, Option<SeenTimes>) {
         let seen = self.service.as_ref().map(|service| SeenTimes::of(service, self.pods.iter().map(|pod| &**pod)));
         let trigger = seen.as_ref().map_or(Trigger::Unknown, |seen| seen.since(self.seen.as_ref()));
         let options = Options { trigger, ..options };

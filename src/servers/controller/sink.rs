@@ -24,7 +24,7 @@ impl<T: Watched> Sink for CopySink<T> {
 
     fn row(&self, object: &str) -> serde_json::Result<Arc<T>> {
         let object: T = serde_json::from_str(object)?;
-        Ok(Arc::new(object.held(&self.copy.plan())))
+        Ok(Arc::new(self.copy.held(object)))
     }
 
     fn apply(&mut self, row: Arc<T>) {

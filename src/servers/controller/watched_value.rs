@@ -11,8 +11,10 @@ use serde::de::DeserializeOwned;
 
 use super::{
     affected::{self, ObjectChange, Wake},
+    beside,
     cluster_copy::CopyState,
     queue::ServiceKey,
+    service_scope::ServiceScope,
     shadow::Notice,
     unseen_writes::UnseenWrites,
 };
@@ -23,7 +25,7 @@ pub(super) trait Watched: Row + DeserializeOwned + Send + Sync + 'static {
     type Lookup: Lookup<Arc<Self>> + Send;
 
     /// What is held of it.
-    fn held(self, _plan: &Options) -> Self {
+    fn held(self, _plan: &Options, _scope: &ServiceScope) -> Self {
         self
     }
 
@@ -60,7 +62,7 @@ impl Watched for Pod {
     type Lookup = Pods;
 
     /// A status that says nothing new has a new version, too.
-    fn held(mut self, plan: &Options) -> Self {
+    fn held(mut self, plan: &Options, _: &ServiceScope) -> Self {
         if !plan.compat.profile().target_resource_version {
             self.resource_version = Text::default();
         }
@@ -82,6 +84,10 @@ impl Watched for Pod {
 
 impl Watched for Service {
     type Lookup = Services;
+
+    fn held(self, _: &Options, scope: &ServiceScope) -> Self {
+        if scope.is_beside { beside::held(self) } else { self }
+    }
 
     fn table(cluster: &mut Live<PlanningRows>) -> &mut LiveTable<Arc<Self>, Services> {
         &mut cluster.services

@@ -100,7 +100,7 @@ async fn sync(
         return (vec![error], None);
     }
     let input = copy.input(&due.key);
-    let make = || input.plan(copy.controllers(), copy.plan(), due.cause);
+    let make = || copy.plan_of(&input, due.cause);
     let (mut plan, seen) = if input.is_large() { aside(make) } else { make() };
     for event in std::mem::take(&mut plan.events) {
         events.say(event, &input);

@@ -16,6 +16,10 @@ pub const LEASE: &str = "roster-certificates";
 pub const CONTROLLER: &str = "roster-controller";
 /// The name of the controller in shadow: of its account, and of its Lease.
 pub const SHADOW: &str = "roster-shadow";
+/// The annotation in which a Service without a selector names its pods, for a controller beside the built-in ones.
+pub const SELECTOR: &str = "roster.dev/selector";
+/// The value of the managed-by labels of what is written for such Services.
+pub const MANAGER: &str = "roster.dev";
 /// The API group of policies.
 pub const POLICY_GROUP: &str = Resource::EndpointPolicy.group();
 /// The kind of policies.

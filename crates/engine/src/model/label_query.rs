@@ -41,6 +41,15 @@ impl LabelQuery {
             (LabelTest::Missing, found) => found.is_none(),
         })
     }
+
+    /// The labels of which one value is wanted: whatever it matches has them.
+    pub fn single_values(&self) -> Labels {
+        let single = self.0.iter().filter_map(|condition| match &condition.test {
+            LabelTest::In(values) if values.len() == 1 => Some((condition.key.clone(), values[0].clone())),
+            _ => None,
+        });
+        single.collect()
+    }
 }
 
 impl FromStr for LabelQuery {
@@ -109,6 +118,13 @@ fn condition(text: &str) -> Result<LabelCondition, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn single_values_are_labels_of_all_that_matches() {
+        let query: LabelQuery = "app=web,tier in (front),zone in (a,b),!x,y,z!=1".parse().unwrap();
+        let want: Labels = [("app", "web"), ("tier", "front")].into_iter().collect();
+        assert_eq!(query.single_values(), want);
+    }
 
     #[test]
     fn selectors_match_as_those_of_kubectl() {

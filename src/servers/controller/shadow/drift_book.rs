@@ -422,7 +422,7 @@ mod tests {
         assert_eq!(run.look(0, &[], POD_READY), None);
         assert_eq!(run.look(10, &["10.0.0.1"], POD_READY), Some(810));
         assert_eq!(run.look(500, &["10.0.0.1", "10.0.0.2"], POD_READY), Some(810));
-        assert_eq!(run.look(700, &["10.0.0.2"], SLICE_WRITTEN), Some(500 + 3 * 690), "the grace has grown");
+        assert_eq!(run.look(700, &["10.0.0.2"], SLICE_WRITTEN), Some(500 + 3 * 690 + 2000), "the grace has grown");
         assert_eq!(run.look(900, &[], SLICE_WRITTEN), None);
         assert_eq!((run.named(900), run.book.past().count()), (String::new(), 0));
         assert_eq!(run.book.percentile(100), Some(Duration::from_millis(690)));

@@ -15,7 +15,6 @@ use crate::{
         permissions::watched,
         queue::ServiceKey,
         service_input::ServiceInput,
-        watched_value::Watched,
     },
 };
 
@@ -30,13 +29,13 @@ pub(super) async fn fresh_input(
     let read = async {
         let query = format!("fieldSelector=metadata.name%3D{}", key.name);
         let (services, _) = lists::<Service>(client, Resource::Service, key).list(&query).await?;
-        let service = services.into_iter().next().map(Arc::new);
+        let service = services.into_iter().next().map(|service| Arc::new(copy.held(service)));
         let selector = service.as_ref().and_then(|service| service.selector.as_ref());
         let reads_pods = watched(copy.controllers()).any(|resource| resource == Resource::Pod);
         let mut pods = Vec::new();
         if let Some(selector) = selector.filter(|_| reads_pods) {
             let (found, _) = lists::<Pod>(client, Resource::Pod, key).list(&label_query(selector)).await?;
-            pods = found.into_iter().map(|pod| Arc::new(pod.held(&copy.plan()))).collect();
+            pods = found.into_iter().map(|pod| Arc::new(copy.held(pod))).collect();
             pods.sort_unstable_by(|a: &Arc<Pod>, b| a.name().cmp(b.name()));
         }
         Ok((service, pods))

@@ -153,7 +153,7 @@ fn compared(copy: &ClusterCopy, input: &ServiceInput) -> (Plan, Vec<Drift>) {
     let is_left_over = input.service.is_none() && input.endpoints.as_deref().is_some_and(is_written_by_controller);
     let cause = if is_left_over { Cause::Leftover } else { Cause::Change };
     let compare = || {
-        let (plan, _) = input.plan(copy.controllers(), copy.plan(), cause);
+        let (plan, _) = copy.plan_of(input, cause);
         let drifts = input.with_state(|state| drift(state, &plan));
         (plan, drifts)
     };

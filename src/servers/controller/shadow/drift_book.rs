@@ -272,7 +272,8 @@ impl DriftBook {
         let own = found.own_delay();
         let is_slow = found.woken.is_some() && lasted > self.grace() + own;
         if found.woken.is_some() {
-            self.latencies.add(lasted.saturating_sub(own));
+            // Not all of them wait of their own will.
+            self.latencies.add(if lasted < CORRECTION { lasted } else { lasted.saturating_sub(own) });
         }
         if let Some(class) = found.named {
             if is_slow {
@@ -425,6 +426,7 @@ mod tests {
         assert_eq!(run.look(700, &["10.0.0.2"], SLICE_WRITTEN), Some(500 + 3 * 690 + 2000), "the grace has grown");
         assert_eq!(run.look(900, &[], SLICE_WRITTEN), None);
         assert_eq!((run.named(900), run.book.past().count()), (String::new(), 0));
+        assert_eq!(run.book.percentile(0), Some(Duration::from_millis(400)));
         assert_eq!(run.book.percentile(100), Some(Duration::from_millis(690)));
         assert_eq!(run.book.grace(), Duration::from_millis(2070));
     }

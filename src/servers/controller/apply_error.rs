@@ -21,8 +21,6 @@ pub(super) enum Attempt {
     DeleteSlice(Text),
     /// To read the objects of the Service.
     Read,
-    /// To plan all of it.
-    Plan,
 }
 
 /// Why it failed.
@@ -33,8 +31,6 @@ pub(super) enum Failure {
     Failed(Box<WriteError>),
     /// This replica does not lead any more.
     NotLeading,
-    /// The plan says so.
-    Planned(String),
 }
 
 /// The longest wait that an answer may ask for.
@@ -56,7 +52,6 @@ impl fmt::Display for ApplyError {
             Attempt::UpdateEndpoints => write!(f, "Failed to update endpoint {namespace}/{name}: ")?,
             Attempt::DeleteEndpoints => write!(f, "Failed to delete endpoint {namespace}/{name}: ")?,
             Attempt::Read => write!(f, "Failed to read what is stored for Service {namespace}/{name}: ")?,
-            Attempt::Plan => write!(f, "Failed to plan Service {namespace}/{name}: ")?,
             Attempt::CreateSlice | Attempt::UpdateSlice(_) | Attempt::DeleteSlice(_) => {
                 write!(f, "Error updating Endpoint Slices for Service {namespace}/{name}: ")?;
                 match &self.attempt {
@@ -70,7 +65,6 @@ impl fmt::Display for ApplyError {
         match &self.failure {
             Failure::Late => f.write_str("someone else has written it"),
             Failure::NotLeading => f.write_str("another replica may lead"),
-            Failure::Planned(why) => f.write_str(why),
             Failure::Failed(error) => match error.status() {
                 Some(status) => f.write_str(&status.message),
                 None => error.fmt(f),
@@ -90,8 +84,7 @@ impl ApplyError {
     /// The Event that the reference sends.
     pub(super) fn event(&self) -> Option<Event> {
         let (reason, resource) = match (&self.failure, &self.attempt) {
-            (Failure::Late | Failure::NotLeading, _)
-            | (_, Attempt::DeleteEndpoints | Attempt::Read | Attempt::Plan) => return None,
+            (Failure::Late | Failure::NotLeading, _) | (_, Attempt::DeleteEndpoints | Attempt::Read) => return None,
             (_, Attempt::CreateEndpoints) => ("FailedToCreateEndpoint", Resource::Endpoints),
             (_, Attempt::UpdateEndpoints) => ("FailedToUpdateEndpoint", Resource::Endpoints),
             _ => ("FailedToUpdateEndpointSlices", Resource::Service),

@@ -36,6 +36,8 @@ mod trigger_times;
 mod unseen_writes;
 mod watched_value;
 mod worker;
+#[cfg(test)]
+mod worker_tests;
 
 pub use leadership::ControllerLease;
 pub use options::ControllerOptions;

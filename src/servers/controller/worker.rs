@@ -7,7 +7,7 @@ use kube::Client;
 
 use super::{
     applier::Applier,
-    apply_error::{ApplyError, Attempt, Failure},
+    apply_error::ApplyError,
     cluster_copy::ClusterCopy,
     event_sender::Events,
     queue::{DueService, MANY_FAILURES, ServiceKey, SyncEnd},
@@ -105,13 +105,13 @@ async fn sync(
     for event in std::mem::take(&mut plan.events) {
         events.say(event, &input);
     }
-    let planned = std::mem::take(&mut plan.errors);
-    let mut errors = applier.apply(&due.key, &input, plan).await;
-    errors.extend(planned.into_iter().map(|why| ApplyError {
-        key: due.key.clone(),
-        attempt: Attempt::Plan,
-        failure: Failure::Planned(why),
-    }));
+    // A pod whose node is missing, say. The plan depends on the copy alone, so that only a change of it helps: to plan again after
+    // a pause would be in vain, and the pause would keep other changes of the Service from being served.
+    for error in std::mem::take(&mut plan.errors) {
+        let ServiceKey { namespace, name } = &due.key;
+        tracing::info!(%namespace, service = %name, error, "a plan leaves something out");
+    }
+    let errors = applier.apply(&due.key, &input, plan).await;
     for event in errors.iter().filter_map(ApplyError::event) {
         events.say(event, &input);
     }

@@ -12,6 +12,7 @@ use std::{
 use roster_admission::Unknown;
 use roster_engine::{
     model::{EndpointSlice, Endpoints, HashSeed, Resource, Text},
+    profile::Profile,
     state::{Controller, Options, Plan},
 };
 use roster_manifests::inventory::{Change, Live, PlanningRows, Row, Table};
@@ -125,6 +126,11 @@ impl ClusterCopy {
     /// What the controllers do with a Service, and the times that this sync has seen.
     pub(super) fn plan_of(&self, input: &ServiceInput, cause: Cause) -> (Plan, Option<SeenTimes>) {
         input.plan(&self.controllers, self.plan, &self.scope, cause)
+    }
+
+    /// The release that is acted like.
+    pub(super) fn profile(&self) -> &'static Profile {
+        self.plan.compat.profile()
     }
 
     /// Whether everything that is needed has been listed once.

@@ -1,5 +1,7 @@
 //! Sends Events. Nothing waits for them: if the API server is slow, those that are too many are lost.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use k8s_openapi::{
     api::core::v1::{Event as ApiEvent, EventSource, ObjectReference},
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time},
@@ -7,6 +9,7 @@ use k8s_openapi::{
 use kube::Client;
 use roster_engine::{
     model::{ObjectRef, Resource, installed::CONTROLLER},
+    profile::Profile,
     state::{Event, EventType},
 };
 use serde_json::json;
@@ -16,7 +19,9 @@ use tokio::{
 };
 
 use super::{
+    announced_hints::AnnouncedHints,
     event_log::{EventLog, Said, Sent},
+    queue::ServiceKey,
     service_input::ServiceInput,
 };
 use crate::{
@@ -29,9 +34,23 @@ const WAITING: usize = 1000;
 
 /// Where Events are handed in.
 #[derive(Clone, Debug)]
-pub(super) struct Events(Sender<Said>);
+pub(super) struct Events {
+    sender: Sender<Said>,
+    hints: Arc<Mutex<AnnouncedHints>>,
+}
 
 impl Events {
+    /// The Events of a plan, as far as they say something new.
+    pub(super) fn say_planned(&self, events: Vec<Event>, key: &ServiceKey, input: &ServiceInput, profile: &Profile) {
+        // A panic elsewhere leaves it whole.
+        let mut hints = self.hints.lock().unwrap_or_else(PoisonError::into_inner);
+        let news = hints.news(key, input.service.as_deref(), profile, events);
+        drop(hints);
+        for event in news {
+            self.say(event, input);
+        }
+    }
+
     /// An Event of a plan, or of its writes.
     pub(super) fn say(&self, event: Event, input: &ServiceInput) {
         let about = match event.object.kind.as_str() {
@@ -48,7 +67,7 @@ impl Events {
             ..ObjectRef::default()
         };
         // Too many are lost, as in the reference.
-        let _ = self.0.try_send(Said { object, component: component(&event), event });
+        let _ = self.sender.try_send(Said { object, component: component(&event), event });
     }
 }
 
@@ -65,7 +84,7 @@ fn component(event: &Event) -> &'static str {
 /// Where Events are handed in, and what sends them.
 pub(super) fn events(client: Client, clock: Clock) -> (Events, impl Future<Output = ()> + Send) {
     let (sender, waiting) = channel(WAITING);
-    (Events(sender), send_all(client, clock, waiting))
+    (Events { sender, hints: Arc::default() }, send_all(client, clock, waiting))
 }
 
 async fn send_all(client: Client, clock: Clock, mut waiting: Receiver<Said>) {

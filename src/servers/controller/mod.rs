@@ -9,10 +9,11 @@
 //! In shadow, the worker compares instead of writing (`shadow`). `service_scope`, `beside` and `contest` are for a controller that serves
 //! a part of the Services, next to another one.
 //!
-//! The modules that decide do no I/O: `affected`, `event_log`, `queue`, `service_input`, `trigger_times` and `unseen_writes`. The plan is the
+//! The modules that decide do no I/O: `affected`, `announced_hints`, `event_log`, `queue`, `service_input`, `trigger_times` and `unseen_writes`. The plan is the
 //! one of every other way in.
 
 mod affected;
+mod announced_hints;
 mod applier;
 mod apply_error;
 mod beside;

@@ -102,9 +102,7 @@ async fn sync(
     let input = copy.input(&due.key);
     let make = || copy.plan_of(&input, due.cause);
     let (mut plan, seen) = if input.is_large() { aside(make) } else { make() };
-    for event in std::mem::take(&mut plan.events) {
-        events.say(event, &input);
-    }
+    events.say_planned(std::mem::take(&mut plan.events), &due.key, &input, copy.profile());
     // A pod whose node is missing, say. The plan depends on the copy alone, so that only a change of it helps: to plan again after
     // a pause would be in vain, and the pause would keep other changes of the Service from being served.
     for error in std::mem::take(&mut plan.errors) {

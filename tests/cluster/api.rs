@@ -147,6 +147,17 @@ impl ApiServer {
         assert_eq!(told.status, 200, "{told:?}");
     }
 
+    /// Deletes an object that may be missing. Returns the status.
+    pub(crate) fn remove(&self, object: &Value) -> u16 {
+        self.send("DELETE", &path(object), "", "application/json", String::new()).status
+    }
+
+    /// Asks the containers of a pod to end within a minute.
+    pub(crate) fn delete_with_grace(&self, pod: &Value) -> Told {
+        let path = path(pod) + "?gracePeriodSeconds=60";
+        self.send("DELETE", &path, "", "application/json", String::new())
+    }
+
     /// Deletes a pod without waiting for its containers, which nobody runs.
     pub(crate) fn delete_now(&self, pod: &Value) {
         let path = path(pod) + "?gracePeriodSeconds=0";

@@ -3,13 +3,16 @@
 
 mod beside;
 mod changes;
+mod never_stuck;
 mod shadow;
+mod twin;
 
 use std::{
     collections::BTreeMap,
     fs,
     path::Path,
     process::{Child, Command, Stdio},
+    rc::Rc,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -142,8 +145,8 @@ fn until_at_work(api: &ApiServer, turn: usize) {
 fn handing_over_rewrites_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut plane = start_without_controllers(&assets(), dir.path());
-    let api = ApiServer::of(&plane);
-    let mut changes = Changes::begin(&api, SEED);
+    let api = Rc::new(ApiServer::of(&plane));
+    let mut changes = Changes::begin(vec![api.clone()], SEED);
     let mut before = BTreeMap::new();
     for turn in 0..TURNS {
         let ours = (turn % 2 == 0).then(|| RosterController::start(&plane, dir.path(), &[]));
@@ -198,8 +201,8 @@ fn serves(api: &ApiServer, pod: &Value, is_ready: bool) {
 fn one_replica_writes_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let plane = start_without_controllers(&assets(), dir.path());
-    let api = ApiServer::of(&plane);
-    drop(Changes::begin(&api, SEED));
+    let api = Rc::new(ApiServer::of(&plane));
+    drop(Changes::begin(vec![api.clone()], SEED));
     assert_eq!(api.create(&changes::probe("web"), "", false).status, 201);
     let pod = changes::pod("web-0", "web");
     assert_eq!(api.create(&pod, "", false).status, 201);
@@ -257,8 +260,8 @@ fn both_controllers_send_the_same_events() {
     let said = [true, false].map(|ours| {
         let dir = tempfile::tempdir().unwrap();
         let mut plane = start_without_controllers(&assets(), dir.path());
-        let api = ApiServer::of(&plane);
-        drop(Changes::begin(&api, SEED));
+        let api = Rc::new(ApiServer::of(&plane));
+        drop(Changes::begin(vec![api.clone()], SEED));
         let ours = ours.then(|| RosterController::start(&plane, dir.path(), &[]));
         if ours.is_none() {
             plane.start_controllers().unwrap();

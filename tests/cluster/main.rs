@@ -40,6 +40,7 @@ mod workloads;
 #[path = "../parity"]
 #[expect(clippy::cast_possible_truncation, reason = "small numbers")]
 mod parity {
+    pub(crate) mod canon;
     pub(crate) mod engine;
     #[expect(dead_code, reason = "only the live comparison asks in an order of its own")]
     pub(crate) mod generator;

@@ -1,4 +1,4 @@
-//! Which Services have been told that their endpoints have hints by zones (upstream: `hintsPopulatedByService` in `topologycache`).
+//! Of which Services an Event has said that their endpoints have hints by zones (upstream: `hintsPopulatedByService` in `topologycache`).
 //!
 //! A plan knows nothing of earlier ones: it says each time that a Service has got hints.
 

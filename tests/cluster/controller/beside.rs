@@ -47,8 +47,8 @@ fn managers(api: &ApiServer, service: &str) -> Vec<String> {
 fn services_without_a_selector_are_served_beside_the_built_in_controllers() {
     let dir = tempfile::tempdir().unwrap();
     let plane = start(&assets(), dir.path());
-    let api = ApiServer::of(&plane);
-    drop(Changes::begin(&api, 1));
+    let api = std::rc::Rc::new(ApiServer::of(&plane));
+    drop(Changes::begin(vec![api.clone()], 1));
     until_at_work(&api, 0);
     let ours = RosterController::start(&plane, dir.path(), &["--beside", "--namespace", NAMESPACE]);
     for (name, tier, ip) in [("a", "front", "10.0.0.1"), ("b", "edge", "10.0.0.2"), ("c", "back", "10.0.0.3")] {

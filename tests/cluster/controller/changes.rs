@@ -1,82 +1,104 @@
 //! Random changes of Services, pods, nodes and of what the controllers write, as users, kubelets and other programs make them.
+//!
+//! Several clusters can get the same changes in the same order. A change never depends on the names, versions and times that a
+//! cluster gave to objects: what a controller has written is chosen by its Service and its place among the slices of it.
 
-use std::collections::BTreeMap;
+mod nodes;
+mod objects;
+mod pods;
+mod services;
+mod written;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use serde_json::{Value, json};
 
+use self::objects::named;
+pub(super) use self::{
+    objects::{object, pod, probe, ready, with_events},
+    written::{delete_slices_of, slices},
+};
 use crate::{api::ApiServer, parity::rng::Rng};
 
 pub(super) const NAMESPACE: &str = "shop";
-const SERVICES: usize = 8;
-const PODS: usize = 24;
-const NODES: usize = 3;
+/// The Services with a selector, `service-0` and so on, and those without, `by-hand-0` and so on.
+const SERVICES: usize = 12;
+const BY_HAND: usize = 4;
+const PODS: usize = 30;
+const NODES: usize = 6;
+const ZONES: usize = 3;
 const APPS: [&str; 3] = ["web", "api", "db"];
 
-/// The changes of a cluster.
-pub(super) struct Changes<'a> {
-    api: &'a ApiServer,
+/// A change, and how likely it is among those of its table. It returns the status of the API servers.
+type Row = (usize, (&'static str, fn(&mut Changes) -> u16));
+
+/// Changes that both controllers follow, whenever they happen.
+const FOLLOWED: &[Row] = &[
+    (24, ("create a Service", Changes::create_service)),
+    (6, ("delete a Service", Changes::delete_service)),
+    (9, ("change a selector", Changes::change_selector)),
+    (6, ("label a Service", Changes::label_service)),
+    (6, ("change ports", Changes::change_ports)),
+    (6, ("change families", Changes::change_families)),
+    (6, ("distribute traffic", Changes::distribute_traffic)),
+    (36, ("create a pod", Changes::create_pod)),
+    (12, ("delete a pod", Changes::delete_pod)),
+    (6, ("terminate a pod", Changes::terminate_pod)),
+    (36, ("flip a pod", Changes::flip_pod)),
+    (9, ("label a pod", Changes::label_pod)),
+    (6, ("end a pod", Changes::end_pod)),
+    (9, ("write Endpoints by hand", Changes::write_endpoints)),
+    (3, ("label Endpoints by hand", Changes::label_endpoints)),
+    (9, ("edit a slice", Changes::edit_slice)),
+    (6, ("write a slice", Changes::write_slice)),
+    (3, ("hand a slice over", Changes::hand_slice)),
+];
+
+/// Changes after which a controller leaves what it has written by then as it is. When that was is chance, unless the
+/// controller is at rest.
+const STOPPING: &[Row] = &[
+    (8, ("take a selector away", Changes::take_selector)),
+    (8, ("change a type", Changes::change_type)),
+    (8, ("create a Service by hand", Changes::create_by_hand)),
+    (4, ("delete a Service by hand", Changes::delete_by_hand)),
+    (4, ("take a slice", Changes::take_slice)),
+];
+
+/// Changes that the reference overlooks at times, or, as zones, that it takes another look at after its start.
+const OVERLOOKED: &[Row] = &[
+    (12, ("ask for zones", Changes::ask_for_zones)),
+    (2, ("change a zone", Changes::change_zone)),
+    (2, ("flip a node", Changes::flip_node)),
+    (2, ("change a CPU", Changes::change_cpu)),
+    (1, ("delete a node", Changes::delete_node)),
+    (4, ("create nodes", Changes::create_nodes)),
+    (1, ("end a pod unnoticed", Changes::end_pod_unnoticed)),
+    (1, ("edit Endpoints", Changes::edit_endpoints)),
+];
+
+/// The changes of one cluster, or of several alike.
+pub(super) struct Changes {
+    clusters: Vec<Rc<ApiServer>>,
     rng: Rng,
     made: BTreeMap<&'static str, usize>,
+    /// How many were tried: the clock of kubelets.
+    tried: usize,
+    /// Services that no change may [stop](STOPPING).
+    moving: BTreeSet<String>,
 }
 
-/// A Service that selects no pod.
-pub(super) fn probe(name: &str) -> Value {
-    object("v1", "Service", name, &json!({ "spec": { "selector": { "app": name }, "ports": [{ "port": 80 }] } }))
-}
-
-/// A pod of a node that carries this label.
-pub(super) fn pod(name: &str, app: &str) -> Value {
-    let spec = json!({ "nodeName": "node-0", "containers": [{ "name": "c", "image": "i" }] });
-    object("v1", "Pod", name, &json!({ "metadata": { "labels": { "app": app } }, "spec": spec }))
-}
-
-/// Objects about which the controllers send Events: zones without enough endpoints, and Endpoints that cannot all be mirrored.
-pub(super) fn with_events() -> Vec<Value> {
-    let annotations = json!({ "service.kubernetes.io/topology-mode": "Auto" });
-    let spec = json!({ "selector": { "app": "zones" }, "ports": [{ "port": 80 }] });
-    let zones = object("v1", "Service", "zones", &json!({ "metadata": { "annotations": annotations }, "spec": spec }));
-    let by_hand = object("v1", "Service", "by-hand", &json!({ "spec": { "ports": [{ "port": 80 }] } }));
-    let addresses: Vec<Value> =
-        (0..1100).map(|n| json!({ "ip": format!("192.0.{}.{}", n / 200, n % 200 + 1) })).collect();
-    let subsets = json!([{ "addresses": addresses, "ports": [{ "port": 80 }] }]);
-    vec![zones, by_hand, object("v1", "Endpoints", "by-hand", &json!({ "subsets": subsets }))]
-}
-
-/// An object of the namespace.
-pub(super) fn object(version: &str, kind: &str, name: &str, rest: &Value) -> Value {
-    let mut object =
-        json!({ "apiVersion": version, "kind": kind, "metadata": { "name": name, "namespace": NAMESPACE } });
-    for (field, value) in rest.as_object().unwrap() {
-        if field == "metadata" {
-            for (key, value) in value.as_object().unwrap() {
-                object["metadata"][key] = value.clone();
-            }
-        } else {
-            object[field] = value.clone();
-        }
-    }
-    object
-}
-
-fn named(version: &str, kind: &str, name: &str) -> Value {
-    object(version, kind, name, &json!({}))
-}
-
-impl<'a> Changes<'a> {
+impl Changes {
     /// The namespace and its nodes.
-    pub(super) fn begin(api: &'a ApiServer, seed: u64) -> Self {
+    pub(super) fn begin(clusters: Vec<Rc<ApiServer>>, seed: u64) -> Self {
+        let (made, moving) = Default::default();
+        let mut changes = Self { clusters, rng: Rng::new(seed, 0), made, tried: 0, moving };
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
-        assert_eq!(api.create(&namespace, "", false).status, 201);
-        for n in 0..NODES {
-            let labels = json!({ "topology.kubernetes.io/zone": format!("zone-{n}") });
-            let meta = json!({ "name": format!("node-{n}"), "labels": labels });
-            let node = json!({ "apiVersion": "v1", "kind": "Node", "metadata": meta });
-            assert_eq!(api.create(&node, "", false).status, 201);
-            let ready = json!([{ "type": "Ready", "status": "True" }]);
-            let status = json!({ "status": { "conditions": ready, "allocatable": { "cpu": "4" } } });
-            assert_eq!(api.patch_status(&node, &status).status, 200);
-        }
-        Self { api, rng: Rng::new(seed, 0), made: BTreeMap::new() }
+        assert_eq!(changes.everywhere(|cluster| cluster.create(&namespace, "", false).status), 201);
+        assert_eq!(changes.create_nodes(), 201);
+        changes
     }
 
     /// How many of each there were.
@@ -84,55 +106,32 @@ impl<'a> Changes<'a> {
         &self.made
     }
 
-    /// Makes one change. What cannot be done because its object is missing, or there already, counts as well.
+    /// Makes a change that both controllers follow, whichever of them runs and whichever comes after it.
     pub(super) fn make_one(&mut self) {
-        let changes: [(usize, &'static str); 13] = [
-            (6, "create a Service"),
-            (2, "delete a Service"),
-            (3, "change a selector"),
-            (2, "label a Service"),
-            (2, "change ports"),
-            (1, "change a type"),
-            (12, "create a pod"),
-            (4, "delete a pod"),
-            (12, "flip a pod"),
-            (3, "label a pod"),
-            (2, "end a pod"),
-            (3, "write Endpoints by hand"),
-            (3, "edit a slice"),
-        ];
-        let change = self.rng.weighted(&changes);
-        let done = match change {
-            "create a Service" => self.create_service(),
-            "delete a Service" => self.delete_service(),
-            "change a selector" => {
-                let selector = if self.rng.percent(20) { Value::Null } else { json!({ "app": self.rng.pick(&APPS) }) };
-                self.patch_service(&json!({ "spec": { "selector": selector } }))
-            }
-            "label a Service" => {
-                let value = if self.rng.percent(40) { Value::Null } else { json!(self.rng.pick(&APPS)) };
-                self.patch_service(&json!({ "metadata": { "labels": { "team": value } } }))
-            }
-            "change ports" => {
-                let (ports, publishes) = (self.ports(), self.rng.percent(30));
-                self.patch_service(&json!({ "spec": { "ports": ports, "publishNotReadyAddresses": publishes } }))
-            }
-            "change a type" => self.change_type(),
-            "create a pod" => self.create_pod(),
-            "delete a pod" => self.delete_pod(),
-            "flip a pod" => {
-                let is_ready = self.rng.percent(60);
-                self.patch_pod_status(&json!({ "conditions": [ready(is_ready)] }))
-            }
-            "label a pod" => {
-                let pod = named("v1", "Pod", &format!("pod-{}", self.rng.below(PODS)));
-                let app = self.rng.pick(&APPS);
-                self.api.patch(&pod, &json!({ "metadata": { "labels": { "app": app } } })).status
-            }
-            "end a pod" => self.end_pod(),
-            "write Endpoints by hand" => self.write_endpoints(),
-            _ => self.edit_slice(),
-        };
+        self.make(&[FOLLOWED, STOPPING].concat());
+    }
+
+    /// Makes any change after which the controllers of all clusters come to the same.
+    pub(super) fn make_one_alike(&mut self) {
+        self.make(&[FOLLOWED, OVERLOOKED].concat());
+    }
+
+    /// Makes a change that stops a controller. It is at rest, and has written the same in all clusters, but for these Services.
+    pub(super) fn stop_one(&mut self, but: &BTreeSet<String>) {
+        self.moving.clone_from(but);
+        self.make(STOPPING);
+    }
+
+    /// Makes a change that the reference overlooks at times.
+    pub(super) fn make_one_overlooked(&mut self) {
+        self.make(OVERLOOKED);
+    }
+
+    /// What cannot be done because its object is missing, or there already, counts as well.
+    fn make(&mut self, among: &[Row]) {
+        self.tried += 1;
+        let (change, make) = self.rng.weighted(among);
+        let done = make(self);
         if done < 300 {
             *self.made.entry(change).or_default() += 1;
         } else {
@@ -140,153 +139,34 @@ impl<'a> Changes<'a> {
         }
     }
 
-    fn service_name(&mut self) -> String {
-        format!("service-{}", self.rng.below(SERVICES))
+    /// Does the same in all clusters, which must say the same.
+    fn everywhere(&self, mut request: impl FnMut(&ApiServer) -> u16) -> u16 {
+        let told: Vec<u16> = self.clusters.iter().map(|cluster| request(cluster)).collect();
+        assert!(told.iter().all(|status| *status == told[0]), "{told:?}");
+        told[0]
     }
 
-    fn ports(&mut self) -> Value {
-        let port = |name: &str, port: u16, target: Value| json!({ "name": name, "port": port, "targetPort": target, "protocol": "TCP" });
-        let all =
-            [port("http", 80, json!("http")), port("metrics", 9090, json!(9090)), port("admin", 81, json!("admin"))];
-        json!(all[..self.rng.between(1, 3)])
+    /// Does the same in all clusters. Controllers decide whether the object is there: it may be missing in one of them only.
+    fn anywhere(&self, mut request: impl FnMut(&ApiServer) -> u16) -> u16 {
+        self.clusters.iter().map(|cluster| request(cluster)).min().unwrap()
     }
 
-    fn create_service(&mut self) -> u16 {
-        let name = self.service_name();
-        let mut spec = json!({ "ports": self.ports() });
-        match self.rng.below(10) {
-            0 => spec["clusterIP"] = json!("None"),
-            1 => spec["publishNotReadyAddresses"] = json!(true),
-            2 => spec["trafficDistribution"] = json!("PreferClose"),
-            _ => {}
-        }
-        if self.rng.percent(80) {
-            spec["selector"] = json!({ "app": self.rng.pick(&APPS) });
-        }
-        // No zones by `topology-mode: Auto`: until the reference has learnt of all nodes after its start, it rewrites them itself.
-        let labels = json!({ "app": self.rng.pick(&APPS) });
-        let rest = json!({ "metadata": { "labels": labels }, "spec": spec });
-        self.api.create(&object("v1", "Service", &name, &rest), "", false).status
+    /// An object that the changes alone decide about, so that it is the same in all clusters.
+    fn read(&self, object: &Value) -> Option<Value> {
+        let told = self.clusters[0].get(&crate::api::path(object));
+        (told.status == 200).then_some(told.body)
     }
 
-    fn delete_service(&mut self) -> u16 {
-        let service = named("v1", "Service", &self.service_name());
-        let path = crate::api::path(&service);
-        let told = self.api.get(&path);
-        if told.status != 200 {
-            return told.status;
-        }
-        self.api.delete(&service);
-        // The garbage collector does not run.
-        let name = service["metadata"]["name"].as_str().unwrap();
-        let slices = format!("/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices");
-        let selector = format!("?labelSelector=kubernetes.io%2Fservice-name%3D{name}");
-        for slice in self.api.get(&format!("{slices}{selector}")).body["items"].as_array().unwrap() {
-            if slice["metadata"]["ownerReferences"][0]["uid"] == told.body["metadata"]["uid"] {
-                self.api.delete(&named(
-                    "discovery.k8s.io/v1",
-                    "EndpointSlice",
-                    slice["metadata"]["name"].as_str().unwrap(),
-                ));
-            }
-        }
-        200
+    fn patch(&self, object: &Value, patch: &Value) -> u16 {
+        self.everywhere(|cluster| cluster.patch(object, patch).status)
     }
 
-    fn patch_service(&mut self, patch: &Value) -> u16 {
-        let service = named("v1", "Service", &self.service_name());
-        self.api.patch(&service, patch).status
+    fn patch_status(&self, object: &Value, status: &Value) -> u16 {
+        let patch = json!({ "status": status });
+        self.everywhere(|cluster| cluster.patch_status(object, &patch).status)
     }
 
-    fn change_type(&mut self) -> u16 {
-        let to_external = json!({ "spec": { "type": "ExternalName", "externalName": "example.com", "clusterIP": null,
-            "clusterIPs": null, "ipFamilies": null, "ipFamilyPolicy": null, "internalTrafficPolicy": null } });
-        let to_internal = json!({ "spec": { "type": "ClusterIP", "externalName": null } });
-        let patch = if self.rng.percent(50) { to_external } else { to_internal };
-        self.patch_service(&patch)
+    fn create(&self, object: &Value) -> u16 {
+        self.everywhere(|cluster| cluster.create(object, "", false).status)
     }
-
-    fn create_pod(&mut self) -> u16 {
-        let n = self.rng.below(PODS);
-        let name = format!("pod-{n}");
-        let ports = json!([{ "name": "http", "containerPort": 8080 + self.rng.below(2), "protocol": "TCP" }]);
-        let mut spec = json!({ "containers": [{ "name": "c", "image": "i", "ports": ports }] });
-        spec["nodeName"] = json!(format!("node-{}", self.rng.below(NODES)));
-        if self.rng.percent(20) {
-            spec["hostname"] = json!(format!("host-{n}"));
-            spec["subdomain"] = json!(self.service_name());
-        }
-        let rest = json!({ "metadata": { "labels": { "app": self.rng.pick(&APPS) } }, "spec": spec });
-        let told = self.api.create(&object("v1", "Pod", &name, &rest), "", false).status;
-        if told < 300 {
-            let ip = format!("10.0.{}.{}", self.rng.below(200), n + 1);
-            let status = json!({ "phase": "Running", "podIP": ip, "podIPs": [{ "ip": ip }],
-                "conditions": [ready(self.rng.percent(70))] });
-            let pod = named("v1", "Pod", &name);
-            assert_eq!(self.api.patch_status(&pod, &json!({ "status": status })).status, 200);
-        }
-        told
-    }
-
-    fn delete_pod(&mut self) -> u16 {
-        let pod = named("v1", "Pod", &format!("pod-{}", self.rng.below(PODS)));
-        let told = self.api.get(&crate::api::path(&pod)).status;
-        if told == 200 {
-            self.api.delete_now(&pod);
-        }
-        told
-    }
-
-    /// The reference overlooks that a pod has ended which was not ready.
-    fn end_pod(&mut self) -> u16 {
-        let pod = named("v1", "Pod", &format!("pod-{}", self.rng.below(PODS)));
-        let patch = |status: Value| self.api.patch_status(&pod, &json!({ "status": status })).status;
-        match patch(json!({ "conditions": [ready(true)] })) {
-            200 => patch(json!({ "phase": "Failed", "conditions": [ready(false)] })),
-            missing => missing,
-        }
-    }
-
-    fn patch_pod_status(&mut self, status: &Value) -> u16 {
-        let pod = named("v1", "Pod", &format!("pod-{}", self.rng.below(PODS)));
-        self.api.patch_status(&pod, &json!({ "status": status })).status
-    }
-
-    /// Endpoints of a Service that has no selector, which are mirrored.
-    fn write_endpoints(&mut self) -> u16 {
-        let name = self.service_name();
-        let service = self.api.get(&crate::api::path(&named("v1", "Service", &name)));
-        if service.status != 200 || !service.body["spec"]["selector"].is_null() {
-            return 404;
-        }
-        let addresses: Vec<Value> =
-            (0..self.rng.below(4)).map(|n| json!({ "ip": format!("192.0.2.{}", 1 + n + self.rng.below(3)) })).collect();
-        let subset = json!({ "addresses": addresses, "ports": [{ "name": "http", "port": 8080, "protocol": "TCP" }] });
-        let subsets = if addresses.is_empty() { json!([]) } else { json!([subset]) };
-        let endpoints = object("v1", "Endpoints", &name, &json!({ "subsets": subsets }));
-        let told = self.api.create(&endpoints, "", false).status;
-        if told == 409 { self.api.patch(&endpoints, &json!({ "subsets": endpoints["subsets"] })).status } else { told }
-    }
-
-    /// Another program takes an endpoint, or a label, away.
-    fn edit_slice(&mut self) -> u16 {
-        let path = format!("/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices");
-        let list = self.api.get(&path).body;
-        let slices = list["items"].as_array().unwrap();
-        if slices.is_empty() {
-            return 404;
-        }
-        let slice = &slices[self.rng.below(slices.len())];
-        let named = named("discovery.k8s.io/v1", "EndpointSlice", slice["metadata"]["name"].as_str().unwrap());
-        let patch = if self.rng.percent(50) {
-            json!({ "endpoints": [] })
-        } else {
-            json!({ "metadata": { "labels": { "team": "edited" } } })
-        };
-        self.api.patch(&named, &patch).status
-    }
-}
-
-pub(super) fn ready(is_ready: bool) -> Value {
-    json!({ "type": "Ready", "status": if is_ready { "True" } else { "False" } })
 }

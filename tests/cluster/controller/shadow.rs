@@ -151,8 +151,8 @@ fn shadow(plane: &ControlPlane, dir: &std::path::Path, flags: &[&str]) -> Roster
 fn a_shadow_names_and_heals_each_fault() {
     let dir = tempfile::tempdir().unwrap();
     let plane = start(&assets(), dir.path());
-    let api = ApiServer::of(&plane);
-    drop(Changes::begin(&api, 1));
+    let api = std::rc::Rc::new(ApiServer::of(&plane));
+    drop(Changes::begin(vec![api.clone()], 1));
     for (number, (fault, _)) in FAULTS.iter().enumerate() {
         if *fault != "orphan" {
             serve(&api, fault, number);
@@ -214,8 +214,8 @@ fn churn_time() -> Duration {
 fn a_shadow_says_nothing_of_what_is_well() {
     let dir = tempfile::tempdir().unwrap();
     let plane = start(&assets(), dir.path());
-    let api = ApiServer::of(&plane);
-    drop(Changes::begin(&api, 1));
+    let api = std::rc::Rc::new(ApiServer::of(&plane));
+    drop(Changes::begin(vec![api.clone()], 1));
     let services: Vec<String> = (0..20).map(|n| format!("web-{n}")).collect();
     for (number, service) in services.iter().enumerate() {
         serve(&api, service, number);

@@ -7,7 +7,9 @@ use kube::{Client, Config};
 use roster_engine::model::Resource;
 use roster_manifests::inventory::Sink;
 
-use super::{WatchMetrics, connect::config, http_client, reflector::reflect, watch_events::ListStreaming};
+use super::{
+    RequestMetrics, WatchMetrics, connect::config, http_client, reflector::reflect, watch_events::ListStreaming,
+};
 use crate::runtime::net::Tasks;
 
 /// Longest time to connect to the API server.
@@ -30,6 +32,7 @@ pub(crate) struct Cluster {
     config: Config,
     client: Client,
     streaming: ListStreaming,
+    requests: RequestMetrics,
 }
 
 impl Cluster {
@@ -40,7 +43,9 @@ impl Cluster {
         config.read_timeout = Some(SILENCE);
         // Otherwise the time that a connection was of no use would count.
         config.reset_reader_on_write = true;
-        Ok(Self { client: client_of(config.clone())?, config, streaming: ListStreaming::default() })
+        let requests = RequestMetrics::default();
+        let client = client_of(config.clone(), &requests)?;
+        Ok(Self { client, config, streaming: ListStreaming::default(), requests })
     }
 
     /// How it is reached.
@@ -57,7 +62,12 @@ impl Cluster {
     pub(crate) fn client_without_retries(&self) -> anyhow::Result<Client> {
         let mut config = self.config.clone();
         config.default_retry = false;
-        client_of(config)
+        client_of(config, &self.requests)
+    }
+
+    /// The requests of its clients.
+    pub(crate) fn requests(&self) -> &RequestMetrics {
+        &self.requests
     }
 
     /// Feeds `sink` with the objects of a resource. A watch that ends is an error.
@@ -87,7 +97,7 @@ impl Cluster {
     }
 }
 
-fn client_of(config: Config) -> anyhow::Result<Client> {
+fn client_of(config: Config, requests: &RequestMetrics) -> anyhow::Result<Client> {
     let address = config.cluster_url.to_string();
-    http_client::client_of(config).with_context(|| format!("the client of {address}"))
+    http_client::client_of(config, requests).with_context(|| format!("the client of {address}"))
 }

@@ -1,5 +1,6 @@
 //! A cluster's API server as seen by a client: connect, list, watch, write, hold a Lease.
 
+mod answers;
 mod cluster;
 mod connect;
 mod http_client;
@@ -15,6 +16,7 @@ mod watch_failures;
 mod watched_object;
 mod writer;
 
+pub(crate) use answers::RequestMetrics;
 pub(crate) use cluster::Cluster;
 pub use cluster::ClusterChoice;
 pub(crate) use connect::connect;

@@ -48,6 +48,7 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
     let leader = LeaderMetrics::default();
     health.metrics.register(|registry| {
         watches.register(registry);
+        cluster.requests().register(registry);
         metrics.register(registry);
         leader.register(registry);
     });

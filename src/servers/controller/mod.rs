@@ -8,8 +8,8 @@
 //!
 //! In shadow, the worker compares instead of writing (`shadow`).
 //!
-//! The modules that decide do no I/O: `affected`, `event_log`, `queue`, `service_input`, `trigger_times` and `unseen_writes`. The plan is the
-//! one of every other way in.
+//! The modules that decide do no I/O: `affected`, `event_log`, `queue`, `service_input`, `sync_counts`, `sync_records`, `token_bucket`,
+//! `trigger_times` and `unseen_writes`. The plan is the one of every other way in.
 
 mod affected;
 mod applier;
@@ -28,6 +28,9 @@ mod service_input;
 mod shadow;
 mod sink;
 mod start;
+mod sync_counts;
+mod sync_records;
+mod token_bucket;
 mod trigger_times;
 mod unseen_writes;
 mod watched_value;
@@ -38,3 +41,4 @@ pub use options::ControllerOptions;
 pub use permissions::{permissions, permissions_for_events, permissions_in_shadow, permissions_to_write};
 pub use shadow::{DriftReport, ServiceDrift, ShadowClass, ShadowOptions};
 pub use start::{StartedController, start};
+pub use token_bucket::WriteRate;

@@ -44,12 +44,12 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
     let cluster = Cluster::connect(&options.cluster).await?;
     let pacing = if options.shadow.is_some() { Pacing::AtOnce } else { Pacing::Batch(options.batch) };
     let copy = Arc::new(ClusterCopy::new(options.controllers.clone(), options.plan, pacing));
-    let (watches, metrics) = (WatchMetrics::default(), ControllerMetrics::new(copy.clone()));
+    let (watches, metrics) = (WatchMetrics::default(), ControllerMetrics::new());
     let leader = LeaderMetrics::default();
     health.metrics.register(|registry| {
         watches.register(registry);
         cluster.requests().register(registry);
-        metrics.register(registry);
+        metrics.register(registry, copy.clone());
         leader.register(registry);
     });
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
@@ -61,7 +61,7 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
     let client = cluster.client_without_retries()?;
     let (events, sending) = events(client.clone(), clock.clone());
     tasks.endless("the sending of Events", sending);
-    let (workers, health) = (options.workers, health.clone());
+    let (rate, workers, health) = (options.rate, options.workers, health.clone());
     let shadow = options.shadow.map(|options| Arc::new(Shadow::new(options)));
     let (mut duty, mut routes) = (Duty::Keep, Router::new());
     if let Some(shadow) = &shadow {
@@ -69,7 +69,7 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
         duty = Duty::Compare(shadow.clone(), client.clone());
         routes = drift_routes(shadow.clone(), copy.clone());
     }
-    let crew = Crew { copy: copy.clone(), duty, events, workers, health };
+    let crew = Crew { copy: copy.clone(), duty, events, metrics, rate, workers, health };
     let lease = options.lease.clone().filter(|_| options.shadow.is_none_or(ShadowOptions::writes));
     tasks.closing(lead(crew, lease, client, clock.clone(), leader));
     tasks.endless("the look at unseen writes", async move {

@@ -8,6 +8,7 @@ mod lease;
 #[cfg(test)]
 mod lease_tests;
 mod list;
+mod reader_reviews;
 mod reflector;
 mod watch_events;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub(crate) use http_client::{get_text, probe_silent_connections};
 pub use lease::LeaseTimes;
 pub(crate) use lease::{LeaseChoice, LeaseDeadline, LeaseHolder, LeaseOutcome, LeaseState};
 pub use list::{ReadCluster, read};
+pub(crate) use reader_reviews::{ReadRefusal, ReaderReviews};
 #[cfg(test)]
 pub(crate) use reflector::reflect;
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod apply_error;
 mod cluster_copy;
 #[cfg(test)]
 mod cluster_copy_tests;
+mod debug;
 mod event_log;
 mod event_sender;
 mod leadership;

@@ -9,6 +9,8 @@ use roster_engine::{
     state::Controller,
 };
 
+use crate::kube_api::ReaderReviews;
+
 /// What each controller plans with.
 fn watched_for(controller: Controller) -> &'static [Resource] {
     match controller {
@@ -33,11 +35,13 @@ fn written_by(controller: Controller) -> (Resource, Option<Resource>) {
     }
 }
 
-/// The permissions of the controller: it watches what it plans with, writes Endpoints, slices and Events, and holds its Lease.
+/// The permissions of the controller: it watches what it plans with, writes Endpoints, slices and Events, holds its Lease, and asks who
+/// may read `/debug`.
 pub fn permissions(controllers: &[Controller]) -> Vec<Permission> {
     let mut all = watching(controllers);
     all.extend(permissions_to_write(controllers));
     all.extend(permissions_for_events());
+    all.extend(ReaderReviews::permissions());
     all.extend(lease(CONTROLLER));
     all
 }
@@ -102,7 +106,7 @@ mod tests {
                 all.map(|Permission { resources, verbs, .. }| format!("{} {}", verbs.join(","), resources.join(",")));
             lines.collect::<Vec<_>>()
         };
-        let common = ["create,patch events"];
+        let common = ["create,patch events", "create tokenreviews", "create subjectaccessreviews"];
         for (controller, want) in [
             (
                 Controller::Endpoints,

@@ -2,6 +2,7 @@
 //! finds right, and writes nothing. In between, random changes happen under either of them.
 
 mod changes;
+mod operators;
 mod shadow;
 
 use std::{

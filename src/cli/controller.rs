@@ -26,7 +26,7 @@ use crate::{
         net::{Health, Server, ServerOptions, Socket, signals},
         telemetry::logs,
     },
-    servers::controller::{self, ControllerLease, ControllerOptions, ServiceScope, ShadowOptions},
+    servers::controller::{self, ControllerLease, ControllerOptions, ServiceScope, ShadowOptions, WriteRate},
 };
 
 /// Keep the Endpoints and EndpointSlices of a cluster, in place of kube-controller-manager's controllers.
@@ -61,6 +61,8 @@ pub(crate) struct ControllerArgs {
     scope: ScopeArgs,
     #[command(flatten)]
     shadow: ShadowArgs,
+    #[command(flatten)]
+    rate: RateArgs,
     #[command(flatten)]
     lease: LeaseArgs,
     #[command(flatten)]
@@ -115,6 +117,30 @@ impl ShadowArgs {
     fn options(&self) -> Option<ShadowOptions> {
         self.shadow.then_some(ShadowOptions { heal_after: self.heal_after, sends_events: self.shadow_events })
     }
+}
+
+/// The limit of requests, with the names of kube-controller-manager.
+#[derive(Debug, Args)]
+struct RateArgs {
+    /// The most requests a second, over time; default: as many as the API server accepts
+    #[arg(long, value_name = "NUMBER", value_parser = requests_a_second)]
+    kube_api_qps: Option<f64>,
+    /// The most requests at once, after a pause
+    #[arg(long, value_name = "NUMBER", default_value_t = 30, requires = "kube_api_qps", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    kube_api_burst: u32,
+}
+
+impl RateArgs {
+    fn rate(&self) -> Option<WriteRate> {
+        self.kube_api_qps.map(|per_second| WriteRate { per_second, burst: self.kube_api_burst })
+    }
+}
+
+fn requests_a_second(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|n| (0.1..=100_000.0).contains(n))
+        .ok_or_else(|| format!("{text} is not from 0.1 to 100000"))
 }
 
 /// The flags of the Lease, with the names of kube-controller-manager.
@@ -270,6 +296,7 @@ impl ControllerArgs {
                 ..Options::default()
             },
             batch: self.batch_period,
+            rate: self.rate.rate(),
             workers: self.concurrent_syncs,
             lease: self.lease.lease(),
             shadow: self.shadow.options(),
@@ -331,6 +358,26 @@ mod tests {
         }
         let off = Program::try_parse_from(["controller", "--leader-elect=false"]).unwrap().controller;
         assert_eq!(off.options().lease, None);
+    }
+
+    #[test]
+    fn requests_are_limited_only_if_asked_for() {
+        let rate = |flags: &[&str]| {
+            let parsed = Program::try_parse_from(["controller"].iter().chain(flags));
+            parsed.map(|program| program.controller.options().rate).map_err(drop)
+        };
+        for (flags, want) in [
+            (&[][..], Ok(None)),
+            (&["--kube-api-qps=20"], Ok(Some(WriteRate { per_second: 20.0, burst: 30 }))),
+            (&["--kube-api-qps=0.5", "--kube-api-burst=1"], Ok(Some(WriteRate { per_second: 0.5, burst: 1 }))),
+            (&["--kube-api-burst=5"], Err(())),
+            (&["--kube-api-qps=0"], Err(())),
+            (&["--kube-api-qps=NaN"], Err(())),
+            (&["--kube-api-qps=-1"], Err(())),
+            (&["--kube-api-qps=20", "--kube-api-burst=0"], Err(())),
+        ] {
+            assert_eq!(rate(flags), want, "{flags:?}");
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub(super) fn all(permissions: &[Permission]) -> Vec<ManifestFile> {
         ManifestFile::new("controller/rbac.yaml", account.all(permissions)),
         ManifestFile::new("controller/deployment.yaml", workload),
         ManifestFile::new("controller/kustomization.yaml", vec![kustomization()]),
+        ManifestFile::new("controller/podmonitor.yaml", vec![pod_monitor()]),
     ]
 }
 
@@ -69,6 +70,19 @@ fn labels(name: &str) -> Value {
 
 fn meta(name: &str) -> Value {
     json!({ "name": name, "namespace": NAMESPACE, "labels": labels(name) })
+}
+
+/// Lets the Prometheus operator scrape each replica. The kustomization leaves it out: a cluster without the operator refuses it.
+fn pod_monitor() -> Value {
+    json!({
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PodMonitor",
+        "metadata": meta(CONTROLLER),
+        "spec": {
+            "selector": { "matchLabels": { "app.kubernetes.io/name": CONTROLLER } },
+            "podMetricsEndpoints": [{ "port": "admin", "path": "/metrics" }],
+        },
+    })
 }
 
 fn deployment(name: &str, replicas: u32, args: &[&str]) -> Value {

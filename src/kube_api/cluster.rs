@@ -8,7 +8,7 @@ use roster_engine::model::{Resource, ResourceScope};
 use roster_manifests::inventory::Sink;
 
 use super::{
-    WatchMetrics,
+    RequestMetrics, WatchMetrics,
     connect::config,
     http_client,
     reflector::reflect,
@@ -38,6 +38,7 @@ pub(crate) struct Cluster {
     streaming: ListStreaming,
     /// The only namespace whose objects are watched.
     namespace: Option<String>,
+    requests: RequestMetrics,
 }
 
 impl Cluster {
@@ -48,7 +49,9 @@ impl Cluster {
         config.read_timeout = Some(SILENCE);
         // Otherwise the time that a connection was of no use would count.
         config.reset_reader_on_write = true;
-        Ok(Self { client: client_of(config.clone())?, config, streaming: ListStreaming::default(), namespace: None })
+        let requests = RequestMetrics::default();
+        let client = client_of(config.clone(), &requests)?;
+        Ok(Self { client, config, streaming: ListStreaming::default(), namespace: None, requests })
     }
 
     /// The same, and watches only what is in this namespace, or in none.
@@ -70,7 +73,12 @@ impl Cluster {
     pub(crate) fn client_without_retries(&self) -> anyhow::Result<Client> {
         let mut config = self.config.clone();
         config.default_retry = false;
-        client_of(config)
+        client_of(config, &self.requests)
+    }
+
+    /// The requests of its clients.
+    pub(crate) fn requests(&self) -> &RequestMetrics {
+        &self.requests
     }
 
     /// Feeds `sink` with the objects of a resource. A watch that ends is an error.
@@ -102,7 +110,7 @@ impl Cluster {
     }
 }
 
-fn client_of(config: Config) -> anyhow::Result<Client> {
+fn client_of(config: Config, requests: &RequestMetrics) -> anyhow::Result<Client> {
     let address = config.cluster_url.to_string();
-    http_client::client_of(config).with_context(|| format!("the client of {address}"))
+    http_client::client_of(config, requests).with_context(|| format!("the client of {address}"))
 }

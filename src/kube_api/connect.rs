@@ -8,7 +8,7 @@ use kube::{
 };
 use roster_manifests::decode::DecodeError;
 
-use super::{cluster::ClusterChoice, http_client::client_of};
+use super::{answers::RequestMetrics, cluster::ClusterChoice, http_client::client_of};
 
 /// The cluster to read, and how much of it.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ pub(crate) async fn connect(target: &Target) -> Result<Client, LiveError> {
     config.connect_timeout = Some(target.timeout);
     config.read_timeout = Some(target.timeout);
     let address = config.cluster_url.to_string();
-    client_of(config).map_err(|e| LiveError::Client(address, e))
+    client_of(config, &RequestMetrics::default()).map_err(|e| LiveError::Client(address, e))
 }
 
 /// How to reach the cluster of a context; default: `KUBECONFIG`, `~/.kube/config` or the service account of the pod.

@@ -15,10 +15,12 @@ use hyper_util::{
 };
 use kube::{
     Client, Config,
-    client::{ConfigExt, retry::RetryPolicy},
+    client::{ClientBuilder, ConfigExt, retry::RetryPolicy},
 };
 use tokio::time::timeout;
 use tower::{BoxError, ServiceBuilder, retry::RetryLayer};
+
+use super::answers::{ReadAnswers, RequestMetrics};
 
 /// After how long a silence a connection is probed, the time between two probes, and how many remain without an answer until
 /// the connection is dead: after 19 s.
@@ -27,10 +29,11 @@ const BETWEEN: Duration = Duration::from_secs(3);
 const PROBES: u32 = 3;
 
 /// The client of a configuration. Nothing is sent yet.
-pub(crate) fn client_of(config: Config) -> Result<Client, kube::Error> {
+pub(crate) fn client_of(config: Config, metrics: &RequestMetrics) -> Result<Client, kube::Error> {
+    let answers = ReadAnswers::new(metrics.clone(), &config.cluster_url);
     if config.proxy_url.is_some() {
         // kube knows which proxies it can use, and says so.
-        return Client::try_from(config);
+        return Ok(ClientBuilder::try_from(config)?.with_layer(&answers).build());
     }
     let mut connector = TimeoutConnector::new(config.rustls_https_connector_with_connector(tcp())?);
     connector.set_connect_timeout(config.connect_timeout);
@@ -43,6 +46,7 @@ pub(crate) fn client_of(config: Config) -> Result<Client, kube::Error> {
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
+        .layer(answers)
         .service(Builder::new(TokioExecutor::new()).build(connector));
     Ok(Client::new(service, config.default_namespace))
 }
@@ -52,7 +56,7 @@ pub(crate) async fn get_text(server: &Uri, path: &str, limit: Duration) -> anyho
     let mut config = Config::new(server.clone());
     config.default_retry = false;
     let request = Request::get(path).body(Vec::new())?;
-    let answer = timeout(limit, client_of(config)?.request_text(request)).await;
+    let answer = timeout(limit, client_of(config, &RequestMetrics::default())?.request_text(request)).await;
     Ok(answer.map_err(|_| anyhow!("no response within {} s", limit.as_secs()))??)
 }
 
@@ -95,12 +99,33 @@ mod tests {
         line.split_whitespace().nth(5).unwrap().to_owned()
     }
 
+    /// The error keeps what only its header says.
+    #[tokio::test]
+    async fn an_overloaded_api_server_says_how_long_to_wait() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = format!("http://{}", listener.local_addr().unwrap());
+        let mut config = Config::new(server.parse().unwrap());
+        config.default_retry = false;
+        let client = client_of(config, &RequestMetrics::default()).unwrap();
+        let request = http::Request::get("/version").body(Vec::new()).unwrap();
+        let answer = tokio::spawn(async move { client.request_text(request).await });
+        let (mut stream, _) = listener.accept().await.unwrap();
+        assert!(stream.read(&mut [0; 4096]).await.unwrap() > 0);
+        let busy = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\ncontent-length: 5\r\n\r\nbusy\n";
+        stream.write_all(busy).await.unwrap();
+        let Err(kube::Error::Api(status)) = answer.await.unwrap() else { panic!("a 429 is an error") };
+        let seconds = status.details.as_ref().map(|details| details.retry_after_seconds);
+        assert_eq!((status.code, &*status.message, seconds), (429, "busy", Some(7)));
+    }
+
     #[tokio::test]
     async fn the_kernel_probes_a_silent_connection() {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = listener.local_addr().unwrap();
-        let client = client_of(Config::new(format!("http://{server}").parse().unwrap())).unwrap();
+        let client =
+            client_of(Config::new(format!("http://{server}").parse().unwrap()), &RequestMetrics::default()).unwrap();
         let request = http::Request::get("/version").body(Vec::new()).unwrap();
         let caller = client.clone();
         let answer = tokio::spawn(async move { caller.request_text(request).await });

@@ -1,5 +1,6 @@
 //! A cluster's API server as seen by a client: connect, list, watch, write, hold a Lease.
 
+mod answers;
 mod cluster;
 mod connect;
 mod http_client;
@@ -7,6 +8,7 @@ mod lease;
 #[cfg(test)]
 mod lease_tests;
 mod list;
+mod reader_reviews;
 mod reflector;
 mod watch_events;
 #[cfg(test)]
@@ -15,6 +17,7 @@ mod watch_failures;
 mod watched_object;
 mod writer;
 
+pub(crate) use answers::RequestMetrics;
 pub(crate) use cluster::Cluster;
 pub use cluster::ClusterChoice;
 pub(crate) use connect::connect;
@@ -23,6 +26,7 @@ pub(crate) use http_client::{get_text, probe_silent_connections};
 pub use lease::LeaseTimes;
 pub(crate) use lease::{LeaseChoice, LeaseDeadline, LeaseHolder, LeaseOutcome, LeaseState};
 pub use list::{ReadCluster, read};
+pub(crate) use reader_reviews::{ReadRefusal, ReaderReviews};
 #[cfg(test)]
 pub(crate) use reflector::reflect;
 #[cfg(test)]

@@ -222,6 +222,9 @@ pub(crate) fn path(object: &Value) -> String {
 /// The resource of an object.
 pub(crate) fn plural(object: &Value) -> &'static str {
     let [version, kind] = ["apiVersion", "kind"].map(|field| object[field].as_str().unwrap());
+    if kind == "ConfigMap" {
+        return "configmaps";
+    }
     // The table has one of the two versions of policies.
     Resource::of(version, kind).map_or("endpointpolicies", Resource::plural)
 }

@@ -4,6 +4,7 @@
 mod beside;
 mod changes;
 mod never_stuck;
+mod operators;
 mod shadow;
 mod twin;
 

@@ -1,4 +1,4 @@
-//! The routes of the admin listener: health and metrics, for kubelets and scrapers, and nothing else.
+//! The routes of every admin listener: health and metrics, for kubelets and scrapers.
 
 use std::{fmt::Write, sync::Arc};
 

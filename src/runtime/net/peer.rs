@@ -22,9 +22,15 @@ impl Peer {
     /// The peer at an address. An IPv4 address that is mapped into IPv6 counts as IPv4: a dual-stack socket maps all.
     pub(crate) fn of(address: SocketAddr) -> Self {
         Self(PeerId::Host(match address.ip().to_canonical() {
+            IpAddr::V6(ip) if ip.is_loopback() => IpAddr::V6(ip),
             IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
             v4 @ IpAddr::V4(_) => v4,
         }))
+    }
+
+    /// Whether it is this machine, or what shares the network of this pod.
+    pub(crate) fn is_loopback(&self) -> bool {
+        matches!(self.0, PeerId::Host(ip) if ip.is_loopback())
     }
 
     /// The peer at the other end of a Unix socket: a user of the machine.
@@ -49,5 +55,22 @@ mod tests {
         ] {
             assert_eq!(peer(a) == peer(b), same, "{a} {b}");
         }
+    }
+
+    #[test]
+    fn loopback_is_this_machine_and_nobody_else() {
+        let peer = |ip: &str| Peer::of(SocketAddr::new(ip.parse().unwrap(), 7));
+        for (ip, want) in [
+            ("127.0.0.1", true),
+            ("127.1.2.3", true),
+            ("::1", true),
+            ("::ffff:127.0.0.1", true),
+            ("::2", false),
+            ("::ffff:10.0.0.1", false),
+            ("10.0.0.1", false),
+        ] {
+            assert_eq!(peer(ip).is_loopback(), want, "{ip}");
+        }
+        assert!(!Peer::UNKNOWN.is_loopback());
     }
 }

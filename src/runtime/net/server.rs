@@ -168,7 +168,7 @@ impl Server {
         self.add_admin_with(socket, Router::new());
     }
 
-    /// The same, with further routes for operators.
+    /// The same, with further routes for operators. Probes wait for what runs on its thread: long work belongs on another one.
     pub fn add_admin_with(&mut self, socket: Socket, routes: Router) {
         self.admin = Some((socket, routes));
     }

@@ -12,7 +12,7 @@ use roster_engine::{
 };
 use roster_manifests::inventory::{Live, PlanningRows};
 
-use super::queue::{Cause, ServiceKey};
+use super::queue::{Cause, Origin, ServiceKey};
 
 /// A Service that is to be synced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,7 @@ pub(super) struct Wake {
     pub(super) key: ServiceKey,
     pub(super) cause: Cause,
     pub(super) pace: Pace,
+    pub(super) origin: Origin,
 }
 
 /// How soon a Service is synced.
@@ -36,7 +37,11 @@ pub(super) enum Pace {
 
 impl Wake {
     fn new(key: ServiceKey, pace: Pace) -> Self {
-        Self { key, cause: Cause::Change, pace }
+        Self { key, cause: Cause::Change, pace, origin: Origin::Other }
+    }
+
+    fn by(origin: Origin, key: ServiceKey) -> Self {
+        Self { origin, ..Self::new(key, Pace::Batch) }
     }
 }
 
@@ -66,13 +71,13 @@ pub(super) fn by_pod(change: &ObjectChange<Pod>, cluster: &Cluster) -> Vec<Wake>
     };
     keys.sort_unstable();
     keys.dedup();
-    keys.into_iter().map(|key| Wake::new(key, Pace::Batch)).collect()
+    keys.into_iter().map(|key| Wake::by(Origin::Pods, key)).collect()
 }
 
 pub(super) fn by_service(change: &ObjectChange<Service>) -> Vec<Wake> {
     let cause = if change.after.is_some() { Cause::Change } else { Cause::Leftover };
     let last = change.states().last();
-    last.map(|service| Wake { key: key_of(service), cause, pace: Pace::Now }).into_iter().collect()
+    last.map(|service| Wake { cause, ..Wake::new(key_of(service), Pace::Now) }).into_iter().collect()
 }
 
 pub(super) fn by_endpoints(change: &ObjectChange<Endpoints>, cluster: &Cluster) -> Vec<Wake> {
@@ -115,7 +120,7 @@ pub(super) fn by_node(change: &ObjectChange<Node>, cluster: &Cluster, profile: &
     }
     keys.sort_unstable();
     keys.dedup();
-    keys.into_iter().map(|key| Wake::new(key, Pace::Batch)).collect()
+    keys.into_iter().map(|key| Wake::by(Origin::Nodes, key)).collect()
 }
 
 fn key_of(service: &Service) -> ServiceKey {

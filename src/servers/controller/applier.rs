@@ -3,20 +3,30 @@
 //! Updates and deletions name the version that was planned with, so that a write that comes too late changes nothing. The copy
 //! learns of each write at once.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use kube::Client;
 use roster_engine::{
     model::{AddressType, EndpointSlice, Endpoints, ObjectMeta, Resource, Text, installed::CONTROLLER, names},
     state::{EndpointsAction, Plan, SliceChanges},
 };
+use tokio::time::{Instant, sleep};
 
 use super::{
     apply_error::{ApplyError, Attempt, Failure},
     cluster_copy::ClusterCopy,
+    metrics::{ControllerMetrics, SliceOperation},
     permissions::watched,
     queue::ServiceKey,
     service_input::ServiceInput,
+    token_bucket::{TokenBucket, WriteRate},
+    watched_value::Watched,
 };
 use crate::kube_api::{LeaseDeadline, WriteError, WriteOutcome, Writer};
 
@@ -25,22 +35,40 @@ pub(super) struct Applier {
     client: Client,
     copy: Arc<ClusterCopy>,
     deadline: Option<LeaseDeadline>,
+    metrics: ControllerMetrics,
+    bucket: Option<Mutex<TokenBucket>>,
 }
+
+/// How many writes of a plan the API server has accepted.
+type Accepted = AtomicUsize;
 
 impl Applier {
     /// `client` repeats no request: a repeated creation would make a second object.
     pub(super) fn new(client: Client, copy: Arc<ClusterCopy>, deadline: Option<LeaseDeadline>) -> Self {
-        Self { client, copy, deadline }
+        Self { client, copy, deadline, metrics: ControllerMetrics::new(), bucket: None }
+    }
+
+    /// Counts what it writes there.
+    pub(super) fn with_metrics(self, metrics: ControllerMetrics) -> Self {
+        Self { metrics, ..self }
+    }
+
+    /// Sends no more requests than this.
+    pub(super) fn with_rate(self, rate: Option<WriteRate>) -> Self {
+        Self { bucket: rate.map(|rate| Mutex::new(TokenBucket::new(rate))), ..self }
     }
 
     /// Writes what a plan says. An error of one object does not keep the others from being written, as far as the reference
-    /// writes them with another controller.
-    pub(super) async fn apply(&self, key: &ServiceKey, input: &ServiceInput, plan: Plan) -> Vec<ApplyError> {
+    /// writes them with another controller. Returns the errors, and how many writes the API server has accepted.
+    pub(super) async fn apply(&self, key: &ServiceKey, input: &ServiceInput, plan: Plan) -> (Vec<ApplyError>, usize) {
         let Plan { endpoints, endpoint_slices, .. } = plan;
-        let (endpoints, mut errors) =
-            tokio::join!(self.endpoints(key, input, endpoints), self.slices(key, input, endpoint_slices));
+        let accepted = Accepted::default();
+        let (endpoints, mut errors) = tokio::join!(
+            self.endpoints(key, input, endpoints, &accepted),
+            self.slices(key, input, endpoint_slices, &accepted)
+        );
         errors.extend(endpoints.err());
-        errors
+        (errors, accepted.into_inner())
     }
 
     async fn endpoints(
@@ -48,6 +76,7 @@ impl Applier {
         key: &ServiceKey,
         input: &ServiceInput,
         action: EndpointsAction,
+        accepted: &Accepted,
     ) -> Result<(), ApplyError> {
         let writer: Writer<Endpoints> = self.writer(Resource::Endpoints, key);
         let ServiceKey { namespace, name } = key;
@@ -57,30 +86,36 @@ impl Applier {
             EndpointsAction::Update(object) if input.endpoints.as_deref() == Some(&*object) => Ok(()),
             EndpointsAction::Create(mut object) => {
                 object.meta.namespace = namespace.clone();
-                self.may_write(key, Attempt::CreateEndpoints)?;
+                self.may_write(key, Attempt::CreateEndpoints).await?;
                 let outcome = writer.create(&object).await;
-                self.written(key, Attempt::CreateEndpoints, outcome, |written| self.copy.wrote(written))
+                self.written(key, Attempt::CreateEndpoints, outcome, |written| self.wrote(written, accepted))
             }
             EndpointsAction::Update(object) => {
-                self.may_write(key, Attempt::UpdateEndpoints)?;
+                self.may_write(key, Attempt::UpdateEndpoints).await?;
                 let outcome = writer.replace(name, &object).await;
-                self.written(key, Attempt::UpdateEndpoints, outcome, |written| self.copy.wrote(written))
+                self.written(key, Attempt::UpdateEndpoints, outcome, |written| self.wrote(written, accepted))
             }
             EndpointsAction::Delete => {
                 let Some(stored) = &input.endpoints else { return Ok(()) };
-                self.may_write(key, Attempt::DeleteEndpoints)?;
+                self.may_write(key, Attempt::DeleteEndpoints).await?;
                 let outcome = writer.delete(name, &stored.meta.uid, &stored.meta.resource_version).await;
-                self.deleted(key, Attempt::DeleteEndpoints, outcome, || self.copy.deleted(&**stored))
+                self.deleted(key, Attempt::DeleteEndpoints, outcome, || self.gone(&**stored, accepted))
             }
         }
     }
 
     /// The reference writes the slices of each address type on their own, and mirrored ones by another controller: an error of
     /// one kind does not keep the others from being written.
-    async fn slices(&self, key: &ServiceKey, input: &ServiceInput, changes: SliceChanges) -> Vec<ApplyError> {
+    async fn slices(
+        &self,
+        key: &ServiceKey,
+        input: &ServiceInput,
+        changes: SliceChanges,
+        accepted: &Accepted,
+    ) -> Vec<ApplyError> {
         let mut errors = Vec::new();
         for changes in by_kind(changes, input) {
-            errors.extend(self.slices_of_one_kind(key, input, changes).await.err());
+            errors.extend(self.slices_of_one_kind(key, input, changes, accepted).await.err());
         }
         errors
     }
@@ -91,13 +126,17 @@ impl Applier {
         key: &ServiceKey,
         input: &ServiceInput,
         changes: SliceChanges,
+        accepted: &Accepted,
     ) -> Result<(), ApplyError> {
         let writer: Writer<EndpointSlice> = self.writer(Resource::EndpointSlice, key);
         for mut slice in changes.create {
             slice.meta.namespace = key.namespace.clone();
-            self.may_write(key, Attempt::CreateSlice)?;
+            self.may_write(key, Attempt::CreateSlice).await?;
             let outcome = writer.create(&slice).await;
-            self.written(key, Attempt::CreateSlice, outcome, |written| self.copy.wrote(written))?;
+            self.written(key, Attempt::CreateSlice, outcome, |slice| {
+                self.changed(&slice, SliceOperation::Create);
+                self.wrote(slice, accepted);
+            })?;
         }
         for mut slice in changes.update {
             let name = slice.meta.name.clone();
@@ -109,21 +148,50 @@ impl Applier {
             if stored == Some(&slice) {
                 continue;
             }
-            self.may_write(key, Attempt::UpdateSlice(name.clone()))?;
+            self.may_write(key, Attempt::UpdateSlice(name.clone())).await?;
             let outcome = writer.replace(&name, &slice).await;
-            self.written(key, Attempt::UpdateSlice(name), outcome, |written| self.copy.wrote(written))?;
+            self.written(key, Attempt::UpdateSlice(name), outcome, |slice| {
+                self.changed(&slice, SliceOperation::Update);
+                self.wrote(slice, accepted);
+            })?;
         }
         for name in changes.delete {
             let Some(stored) = input.slice(&name) else { continue };
-            self.may_write(key, Attempt::DeleteSlice(name.clone()))?;
+            self.may_write(key, Attempt::DeleteSlice(name.clone())).await?;
             let outcome = writer.delete(&name, &stored.meta.uid, &stored.meta.resource_version).await;
-            self.deleted(key, Attempt::DeleteSlice(name), outcome, || self.copy.deleted(stored))?;
+            self.deleted(key, Attempt::DeleteSlice(name), outcome, || {
+                self.changed(stored, SliceOperation::Delete);
+                self.gone(stored, accepted);
+            })?;
         }
         Ok(())
     }
 
-    /// Whether this replica still leads. It may have stood still since it began.
-    fn may_write(&self, key: &ServiceKey, attempt: Attempt) -> Result<(), ApplyError> {
+    fn wrote<T: Watched>(&self, object: T, accepted: &Accepted) {
+        accepted.fetch_add(1, Ordering::Relaxed);
+        self.copy.wrote(object);
+    }
+
+    fn gone<T: Watched>(&self, object: &T, accepted: &Accepted) {
+        accepted.fetch_add(1, Ordering::Relaxed);
+        self.copy.deleted(object);
+    }
+
+    fn changed(&self, slice: &EndpointSlice, operation: SliceOperation) {
+        self.metrics.changed(slice.managed_by().map(Text::as_str), operation);
+    }
+
+    /// Waits for its turn, if there is a limit.
+    async fn turn(&self) {
+        if let Some(bucket) = &self.bucket {
+            let wait = bucket.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now());
+            sleep(wait).await;
+        }
+    }
+
+    /// Whether this replica still leads. It may have stood still since it began, or waited for its turn.
+    async fn may_write(&self, key: &ServiceKey, attempt: Attempt) -> Result<(), ApplyError> {
+        self.turn().await;
         if self.deadline.as_ref().is_none_or(LeaseDeadline::is_ahead) {
             return Ok(());
         }
@@ -178,6 +246,7 @@ impl Applier {
     /// Reads the objects of a Service from the API server, for the copy.
     pub(super) async fn read(&self, key: &ServiceKey) -> Result<(), ApplyError> {
         let read = async {
+            self.turn().await;
             let watches = |resource| watched(self.copy.controllers()).any(|watched| watched == resource);
             let (mut endpoints, mut slices) = (None, None);
             if watches(Resource::Endpoints) {

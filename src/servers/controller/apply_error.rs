@@ -97,8 +97,21 @@ impl ApplyError {
 #[cfg(test)]
 mod tests {
     use kube::core::response::Status;
+    use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_api_server_says_how_long_to_wait_and_not_for_ever() {
+        for (seconds, want) in [(0, 0), (7, 7), (3600, 300)] {
+            let status = json!({ "code": 429, "details": { "retryAfterSeconds": seconds } });
+            let status: Status = serde_json::from_value(status).unwrap();
+            let failure = Failure::Failed(Box::new(WriteError::Failed(kube::Error::Api(status.boxed()))));
+            let key = ServiceKey { namespace: "shop".into(), name: "web".into() };
+            let error = ApplyError { key, attempt: Attempt::CreateSlice, failure };
+            assert_eq!(error.wait(), Some(Duration::from_secs(want)));
+        }
+    }
 
     #[test]
     fn an_event_says_what_the_reference_says() {

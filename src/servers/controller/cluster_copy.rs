@@ -26,9 +26,10 @@ use super::{
     beside,
     contest::Contest,
     permissions::watched,
-    queue::{Cause, DueService, Queue, ServiceKey, SyncEnd},
+    queue::{Cause, DueService, Queue, QueueReport, QueuedReport, ServiceKey, SyncEnd},
     service_input::{ServiceInput, is_written_by_controller},
     service_scope::ServiceScope,
+    sync_records::{SyncRecord, SyncRecords, SyncResult, SyncSums},
     trigger_times::SeenTimes,
     unseen_writes::{UnseenWrites, is_reached},
     watched_value::Watched,
@@ -69,6 +70,8 @@ pub(super) enum Pacing {
 pub(super) struct CopyState {
     cluster: Live<PlanningRows>,
     queue: Queue,
+    /// The last sync of each Service, while this replica writes.
+    records: SyncRecords,
     /// The times of Services at their last sync.
     seen: HashMap<ServiceKey, SeenTimes, HashSeed>,
     /// Services of which the copy may be wrong: their objects are read from the API server before the next plan.
@@ -82,12 +85,23 @@ pub(super) struct CopyState {
     leads: bool,
 }
 
+/// What is known of the syncs of a Service.
+#[derive(Clone, Debug)]
+pub(super) struct ServiceReport {
+    pub(super) leads: bool,
+    pub(super) queued: Option<QueuedReport>,
+    /// Whether its objects are read from the API server before its next plan.
+    pub(super) is_doubted: bool,
+    pub(super) record: Option<SyncRecord>,
+}
+
 impl ClusterCopy {
     /// An empty copy.
     pub(super) fn new(controllers: Vec<Controller>, plan: Options, pacing: Pacing, scope: ServiceScope) -> Self {
         let state = CopyState {
             cluster: Live::empty(Unknown("the copy of the cluster is not complete yet")),
             queue: Queue::default(),
+            records: SyncRecords::default(),
             seen: HashMap::default(),
             doubted: HashSet::default(),
             unseen_endpoints: UnseenWrites::default(),
@@ -116,6 +130,11 @@ impl ClusterCopy {
     /// The controllers that it is planned for.
     pub(super) fn controllers(&self) -> &[Controller] {
         &self.controllers
+    }
+
+    /// The options of plans.
+    pub(super) fn options(&self) -> Options {
+        self.plan
     }
 
     /// What is held of an object.
@@ -160,10 +179,21 @@ impl ClusterCopy {
         self.lock().contest.paused(Instant::now())
     }
 
-    /// How many Services wait, and how many have failed so often that the reference would have forgotten them.
-    pub(super) fn backlog(&self) -> (usize, usize) {
+    /// The state of the queue, and the sums over all Services.
+    pub(super) fn report(&self) -> (QueueReport, SyncSums) {
         let state = self.lock();
-        (state.queue.depth(), state.queue.failing())
+        (state.queue.report(Instant::now()), state.records.sums())
+    }
+
+    /// What is known of the syncs of a Service.
+    pub(super) fn report_of(&self, key: &ServiceKey) -> ServiceReport {
+        let state = self.lock();
+        ServiceReport {
+            leads: state.leads,
+            queued: state.queue.report_of(key),
+            is_doubted: state.doubted.contains(key),
+            record: state.records.get(key).cloned(),
+        }
     }
 
     /// The watch shows an object.
@@ -256,7 +286,8 @@ impl ClusterCopy {
     pub(super) fn stop_leading(&self) {
         let mut state = self.lock();
         state.leads = false;
-        state.queue = Queue::default();
+        state.queue.clear();
+        state.records = SyncRecords::default();
     }
 
     /// Whether what the controllers need has been listed.
@@ -298,13 +329,13 @@ impl ClusterCopy {
         }
         let now = Instant::now();
         let notice = T::notice(change, &state.cluster);
-        for Wake { key, cause, pace } in T::affected(change, &state.cluster, &self.plan) {
+        for Wake { key, cause, pace, origin } in T::affected(change, &state.cluster, &self.plan) {
             let delay = match (&self.pacing, pace) {
                 (Pacing::AtOnce, _) | (_, Pace::Now) => Duration::ZERO,
                 (Pacing::Batch(batch), Pace::Batch) => *batch,
                 (Pacing::Batch(batch), Pace::Correction) => CORRECTION.max(*batch),
             };
-            state.queue.wake(&key, now + delay, cause);
+            state.queue.wake_for(&key, now + delay, cause, (origin, now));
             state.queue.note(&key, notice);
             self.woken.notify_one();
         }
@@ -422,6 +453,17 @@ impl ClusterCopy {
     pub(super) fn wake_at(&self, key: &ServiceKey, due: Instant) {
         self.lock().queue.wake(key, due, Cause::Change);
         self.woken.notify_one();
+    }
+
+    /// What a sync wanted and did. There is a record of a Service while it exists, or something of it is not as it should be.
+    pub(super) fn record(&self, due: &DueService, result: Option<SyncResult>, errors: &[String], took: Duration) {
+        let ServiceKey { namespace, name } = &due.key;
+        let mut state = self.lock();
+        if errors.is_empty() && state.cluster.services.last_known().get(namespace, name).is_none() {
+            state.records.remove(&due.key);
+        } else if state.leads {
+            state.records.insert(&due.key, result, errors, took, Instant::now());
+        }
     }
 
     /// The sync of a Service has ended. `seen` are the times of its input, if it is settled.

@@ -11,7 +11,7 @@ use super::queue::ServiceKey;
 
 /// A change so soon after a write is an answer to it.
 const ANSWER: Duration = Duration::from_mins(1);
-/// So many answers in a row are a contest.
+/// This many answers in a row are a contest.
 const ANSWERS: u32 = 2;
 /// How long the controller leaves the Service alone then.
 const PAUSE: Duration = Duration::from_mins(5);
@@ -30,12 +30,10 @@ struct ContestedService {
 impl Contest {
     /// The controller has written an object of the Service.
     pub(super) fn wrote(&mut self, key: &ServiceKey, now: Instant) {
-        match self.0.get_mut(key) {
-            Some(service) => service.written = now,
-            None => {
-                let service = ContestedService { written: now, answers: 0, paused_until: None };
-                self.0.insert(key.clone(), service);
-            }
+        if let Some(service) = self.0.get_mut(key) {
+            service.written = now;
+        } else {
+            self.0.insert(key.clone(), ContestedService { written: now, answers: 0, paused_until: None });
         }
     }
 

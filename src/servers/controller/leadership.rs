@@ -19,6 +19,8 @@ use super::{
     applier::Applier,
     cluster_copy::ClusterCopy,
     event_sender::Events,
+    metrics::ControllerMetrics,
+    token_bucket::WriteRate,
     worker::{Duty, work},
 };
 use crate::{
@@ -65,6 +67,8 @@ pub(super) struct Crew {
     pub(super) copy: Arc<ClusterCopy>,
     pub(super) duty: Duty,
     pub(super) events: Events,
+    pub(super) metrics: ControllerMetrics,
+    pub(super) rate: Option<WriteRate>,
     pub(super) workers: usize,
     pub(super) health: Health,
 }
@@ -75,8 +79,8 @@ impl Crew {
         self.copy.begin_to_lead();
         let _stops = Leading(&self.copy);
         let worker = || {
-            let (duty, events) = (self.duty.clone(), self.events.clone());
-            work(self.copy.clone(), duty, applier.clone(), events, self.health.stopping())
+            let (copy, duty, applier) = (self.copy.clone(), self.duty.clone(), applier.clone());
+            work(copy, duty, applier, self.events.clone(), self.metrics.clone(), self.health.stopping())
         };
         join_all((0..self.workers).map(|_| worker())).await;
     }
@@ -99,7 +103,10 @@ pub(super) async fn lead(
     clock: Clock,
     metrics: LeaderMetrics,
 ) {
-    let applier = |deadline| Arc::new(Applier::new(client.clone(), crew.copy.clone(), deadline));
+    let applier = |deadline| {
+        let applier = Applier::new(client.clone(), crew.copy.clone(), deadline);
+        Arc::new(applier.with_metrics(crew.metrics.clone()).with_rate(crew.rate))
+    };
     let Some(ControllerLease { namespace, name, identity, times }) = lease else {
         crew.copy.is_listed().await;
         return crew.work(&applier(None)).await;

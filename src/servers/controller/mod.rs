@@ -9,8 +9,8 @@
 //! In shadow, the worker compares instead of writing (`shadow`). `service_scope`, `beside` and `contest` are for a controller that serves
 //! a part of the Services, next to another one.
 //!
-//! The modules that decide do no I/O: `affected`, `announced_hints`, `event_log`, `queue`, `service_input`, `trigger_times` and `unseen_writes`. The plan is the
-//! one of every other way in.
+//! The modules that decide do no I/O: `affected`, `announced_hints`, `beside`, `contest`, `event_log`, `queue`, `service_input`, `sync_counts`,
+//! `sync_records`, `token_bucket`, `trigger_times` and `unseen_writes`. The plan is the one of every other way in.
 
 mod affected;
 mod announced_hints;
@@ -21,6 +21,7 @@ mod cluster_copy;
 #[cfg(test)]
 mod cluster_copy_tests;
 mod contest;
+mod debug;
 mod event_log;
 mod event_sender;
 mod leadership;
@@ -33,6 +34,9 @@ mod service_scope;
 mod shadow;
 mod sink;
 mod start;
+mod sync_counts;
+mod sync_records;
+mod token_bucket;
 mod trigger_times;
 mod unseen_writes;
 mod watched_value;
@@ -46,3 +50,4 @@ pub use permissions::{permissions, permissions_for_events, permissions_in_shadow
 pub use service_scope::ServiceScope;
 pub use shadow::{DriftReport, ServiceDrift, ShadowClass, ShadowOptions};
 pub use start::{StartedController, start};
+pub use token_bucket::WriteRate;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use roster_engine::state::{Controller, Options};
 
-use super::{leadership::ControllerLease, service_scope::ServiceScope, shadow::ShadowOptions};
+use super::{leadership::ControllerLease, service_scope::ServiceScope, shadow::ShadowOptions, token_bucket::WriteRate};
 use crate::kube_api::ClusterChoice;
 
 /// Options of the controller.
@@ -20,6 +20,8 @@ pub struct ControllerOptions {
     pub plan: Options,
     /// How long changes of pods, nodes and slices are collected.
     pub batch: Duration,
+    /// The most requests a second; `None`: as many as the API server accepts.
+    pub rate: Option<WriteRate>,
     /// How many Services are synced at the same time.
     pub workers: usize,
     /// The Lease under which it writes; `None`: there is one replica.

@@ -9,6 +9,8 @@ use roster_engine::{
     state::Controller,
 };
 
+use crate::kube_api::ReaderReviews;
+
 /// What each controller plans with.
 fn watched_for(controller: Controller) -> &'static [Resource] {
     match controller {
@@ -24,11 +26,22 @@ pub(super) fn watched(controllers: &[Controller]) -> impl Iterator<Item = Resour
     all.into_iter().filter(|resource| controllers.iter().any(|c| watched_for(*c).contains(resource)))
 }
 
-/// The permissions of the controller: it watches what it plans with, writes Endpoints, slices and Events, and holds its Lease.
+/// What each controller writes, and the objects that own it.
+fn written_by(controller: Controller) -> (Resource, Option<Resource>) {
+    match controller {
+        Controller::Endpoints => (Resource::Endpoints, None),
+        Controller::EndpointSlices => (Resource::EndpointSlice, Some(Resource::Service)),
+        Controller::Mirroring => (Resource::EndpointSlice, Some(Resource::Endpoints)),
+    }
+}
+
+/// The permissions of the controller: it watches what it plans with, writes Endpoints, slices and Events, holds its Lease, and asks who
+/// may read `/debug`.
 pub fn permissions(controllers: &[Controller]) -> Vec<Permission> {
     let mut all = watching(controllers);
     all.extend(permissions_to_write(controllers));
     all.extend(permissions_for_events());
+    all.extend(ReaderReviews::permissions());
     all.extend(lease(CONTROLLER));
     all
 }
@@ -49,15 +62,20 @@ fn watching(controllers: &[Controller]) -> Vec<Permission> {
 /// As for the controllers of the reference: `restricted` where an API server checks the addresses, and `finalizers` of the owners,
 /// because what is written blocks their deletion (`OwnerReferencesPermissionEnforcement`).
 pub fn permissions_to_write(controllers: &[Controller]) -> Vec<Permission> {
-    let watched: Vec<Resource> = watched(controllers).collect();
     let mut all = Vec::new();
-    let written = [Resource::Endpoints, Resource::EndpointSlice].into_iter().filter(|r| watched.contains(r));
-    for resource in written {
-        all.push(Permission::of(&[resource], &["get", "create", "update", "delete"]));
-        all.push(subresource(resource, "restricted", &["create"]));
+    let is_among = |has: &dyn Fn(Resource, Option<Resource>) -> bool| {
+        controllers.iter().map(|controller| written_by(*controller)).any(|(written, owner)| has(written, owner))
+    };
+    for resource in [Resource::Endpoints, Resource::EndpointSlice] {
+        if is_among(&|written, _| written == resource) {
+            all.push(Permission::of(&[resource], &["get", "create", "update", "delete"]));
+            all.push(subresource(resource, "restricted", &["create"]));
+        }
     }
-    for owner in [Resource::Service, Resource::Endpoints] {
-        all.push(subresource(owner, "finalizers", &["update"]));
+    for resource in [Resource::Service, Resource::Endpoints] {
+        if is_among(&|_, owner| owner == Some(resource)) {
+            all.push(subresource(resource, "finalizers", &["update"]));
+        }
     }
     all
 }
@@ -74,4 +92,52 @@ fn lease(name: &'static str) -> [Permission; 2] {
 
 fn subresource(resource: Resource, name: &str, verbs: &'static [&'static str]) -> Permission {
     Permission { resources: vec![format!("{}/{name}", resource.plural())], ..Permission::of(&[resource], verbs) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_controller_may_do_only_what_it_does() {
+        let of = |controllers: &[Controller]| {
+            let all = permissions(controllers).into_iter().filter(|permission| !permission.in_namespace);
+            let lines =
+                all.map(|Permission { resources, verbs, .. }| format!("{} {}", verbs.join(","), resources.join(",")));
+            lines.collect::<Vec<_>>()
+        };
+        let common = ["create,patch events", "create tokenreviews", "create subjectaccessreviews"];
+        for (controller, want) in [
+            (
+                Controller::Endpoints,
+                &[
+                    "list,watch services,pods,endpoints",
+                    "get,create,update,delete endpoints",
+                    "create endpoints/restricted",
+                ][..],
+            ),
+            (
+                Controller::EndpointSlices,
+                &[
+                    "list,watch services,pods,nodes",
+                    "list,watch endpointslices",
+                    "get,create,update,delete endpointslices",
+                    "create endpointslices/restricted",
+                    "update services/finalizers",
+                ],
+            ),
+            (
+                Controller::Mirroring,
+                &[
+                    "list,watch services,endpoints",
+                    "list,watch endpointslices",
+                    "get,create,update,delete endpointslices",
+                    "create endpointslices/restricted",
+                    "update endpoints/finalizers",
+                ],
+            ),
+        ] {
+            assert_eq!(of(&[controller]), [want, &common].concat(), "{controller:?}");
+        }
+    }
 }

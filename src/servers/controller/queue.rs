@@ -51,6 +51,28 @@ impl Cause {
     }
 }
 
+/// What has changed. It decides nothing: operators see it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Origin {
+    Pods,
+    Nodes,
+    /// A Service, Endpoints, a slice, or a replica that begins to write.
+    #[default]
+    Other,
+}
+
+impl Origin {
+    pub(super) const ALL: [Self; 3] = [Self::Pods, Self::Nodes, Self::Other];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Pods => "pods",
+            Self::Nodes => "nodes",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// A Service that is to be synced now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DueService {
@@ -60,6 +82,11 @@ pub(super) struct DueService {
     pub(super) notice: Notice,
     /// How many syncs have failed in a row.
     pub(super) failures: u32,
+    /// What changed first of all that this sync includes, and when that was seen. After a failure, it includes what that sync did.
+    pub(super) origin: Origin,
+    pub(super) seen: Instant,
+    /// How long it has been due.
+    pub(super) late: Duration,
 }
 
 /// The end of a sync.
@@ -82,7 +109,9 @@ struct QueuedService {
     cause: Cause,
     notice: Notice,
     failures: u32,
-    is_running: bool,
+    /// What changed first since it was taken, and when that was seen.
+    first: Option<(Origin, Instant)>,
+    running_since: Option<Instant>,
 }
 
 impl QueuedService {
@@ -90,6 +119,7 @@ impl QueuedService {
     fn take_back(&mut self, taken: &DueService) {
         self.cause = taken.cause.and(self.cause);
         self.notice = taken.notice.and(self.notice);
+        self.first = Some((taken.origin, taken.seen));
     }
 }
 
@@ -99,11 +129,49 @@ pub(super) struct Queue {
     services: HashMap<ServiceKey, QueuedService, HashSeed>,
     /// Those that are due and not running.
     waiting: BTreeSet<(Instant, ServiceKey)>,
+    /// How many of these there are, by their origin.
+    by_origin: [usize; Origin::ALL.len()],
+    /// Those that are being synced.
+    running: BTreeSet<(Instant, ServiceKey)>,
+    /// How often a Service was added, and how often because its sync had failed.
+    adds: u64,
+    retries: u64,
+}
+
+/// The state of the queue as operators see it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct QueueReport {
+    /// Those whose time has come.
+    pub(super) due: usize,
+    /// All that wait, by their origin: also those that are collected with other changes, and those that have failed.
+    pub(super) waiting: [usize; Origin::ALL.len()],
+    /// Those that have failed so often that the reference would have forgotten them.
+    pub(super) failing: usize,
+    pub(super) adds: u64,
+    pub(super) retries: u64,
+    /// How long the syncs that have not ended take already: together, and the longest of them.
+    pub(super) unfinished: Duration,
+    pub(super) longest: Duration,
+}
+
+/// The state of one Service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct QueuedReport {
+    pub(super) due: Option<Instant>,
+    pub(super) held_until: Option<Instant>,
+    pub(super) running_since: Option<Instant>,
+    pub(super) failures: u32,
+    pub(super) first: Option<(Origin, Instant)>,
 }
 
 impl Queue {
     /// A Service is to be synced at `due`, or later after a failure.
     pub(super) fn wake(&mut self, key: &ServiceKey, due: Instant, cause: Cause) {
+        self.wake_for(key, due, cause, (Origin::Other, due));
+    }
+
+    /// The same, for a change of this origin that was seen then.
+    pub(super) fn wake_for(&mut self, key: &ServiceKey, due: Instant, cause: Cause, change: (Origin, Instant)) {
         if !self.services.contains_key(key) {
             self.services.insert(key.clone(), QueuedService::default());
         }
@@ -112,11 +180,16 @@ impl Queue {
         let due = service.held_until.map_or(due, |held| held.max(due));
         let earliest = service.due.map_or(due, |before| before.min(due));
         let before = service.due.replace(earliest);
-        if service.is_running || before == Some(earliest) {
+        let (origin, _) = *service.first.get_or_insert(change);
+        self.adds += u64::from(before.is_none());
+        if service.running_since.is_some() || before == Some(earliest) {
             return;
         }
-        if let Some(before) = before {
-            self.waiting.remove(&(before, key.clone()));
+        match before {
+            Some(before) => {
+                self.waiting.remove(&(before, key.clone()));
+            }
+            None => self.by_origin[origin as usize] += 1,
         }
         self.waiting.insert((earliest, key.clone()));
     }
@@ -130,7 +203,7 @@ impl Queue {
 
     /// Whether a Service is being synced.
     pub(super) fn is_running(&self, key: &ServiceKey) -> bool {
-        self.services.get(key).is_some_and(|service| service.is_running)
+        self.services.get(key).is_some_and(|service| service.running_since.is_some())
     }
 
     /// The Service is not synced before this time.
@@ -153,32 +226,41 @@ impl Queue {
     /// Takes the next Service that is due `now`.
     pub(super) fn take(&mut self, now: Instant) -> Option<DueService> {
         self.next_due().filter(|due| *due <= now)?;
-        let (_, key) = self.waiting.pop_first()?;
+        let (due, key) = self.waiting.pop_first()?;
         let service = self.services.get_mut(&key)?;
-        (service.due, service.held_until, service.is_running) = (None, None, true);
+        (service.due, service.held_until, service.running_since) = (None, None, Some(now));
         let (cause, notice) = (take(&mut service.cause), take(&mut service.notice));
-        Some(DueService { key, cause, notice, failures: service.failures })
+        let (origin, seen) = service.first.take().unwrap_or((Origin::Other, due));
+        let late = now.duration_since(due);
+        self.by_origin[origin as usize] -= 1;
+        self.running.insert((now, key.clone()));
+        Some(DueService { key, cause, notice, failures: service.failures, origin, seen, late })
     }
 
     /// The sync of a Service that was taken has ended.
     pub(super) fn end(&mut self, taken: &DueService, end: SyncEnd, now: Instant) {
         let Some(service) = self.services.get_mut(&taken.key) else { return };
-        service.is_running = false;
+        if let Some(since) = service.running_since.take() {
+            self.running.remove(&(since, taken.key.clone()));
+        }
+        if end != SyncEnd::Settled {
+            service.take_back(taken);
+            self.adds += u64::from(service.due.is_none());
+        }
         match end {
             SyncEnd::Settled => service.failures = 0,
-            SyncEnd::Interrupted => {
-                service.take_back(taken);
-                service.due = Some(now);
-            }
+            SyncEnd::Interrupted => service.due = Some(now),
             SyncEnd::Failed(wait) => {
+                self.retries += 1;
                 service.failures = service.failures.saturating_add(1);
-                service.take_back(taken);
                 let held_until = now + wait.unwrap_or_default().max(pause(service.failures));
                 (service.held_until, service.due) = (Some(held_until), Some(held_until));
             }
         }
         match service.due {
             Some(due) => {
+                let (origin, _) = *service.first.get_or_insert((Origin::Other, due));
+                self.by_origin[origin as usize] += 1;
                 self.waiting.insert((due, taken.key.clone()));
             }
             None => {
@@ -187,14 +269,31 @@ impl Queue {
         }
     }
 
-    /// How many Services wait.
-    pub(super) fn depth(&self) -> usize {
-        self.waiting.len()
+    /// Forgets every Service. What was counted stays.
+    pub(super) fn clear(&mut self) {
+        let Self { adds, retries, .. } = *self;
+        *self = Self { adds, retries, ..Self::default() };
     }
 
-    /// How many have failed so often that the reference would have forgotten them.
-    pub(super) fn failing(&self) -> usize {
-        self.services.values().filter(|service| service.failures > MANY_FAILURES).count()
+    /// The state of the queue now.
+    pub(super) fn report(&self, now: Instant) -> QueueReport {
+        let runs = self.running.iter().map(|(since, _)| now.saturating_duration_since(*since));
+        QueueReport {
+            due: self.waiting.iter().take_while(|(due, _)| *due <= now).count(),
+            waiting: self.by_origin,
+            failing: self.services.values().filter(|service| service.failures > MANY_FAILURES).count(),
+            adds: self.adds,
+            retries: self.retries,
+            unfinished: runs.clone().sum(),
+            longest: runs.max().unwrap_or_default(),
+        }
+    }
+
+    /// The state of a Service, if it is in the queue.
+    pub(super) fn report_of(&self, key: &ServiceKey) -> Option<QueuedReport> {
+        let service = self.services.get(key)?;
+        let &QueuedService { due, held_until, running_since, failures, first, .. } = service;
+        Some(QueuedReport { due, held_until, running_since, failures, first })
     }
 }
 
@@ -248,7 +347,8 @@ mod tests {
         for (name, ms) in [("a", 100), ("b", 50), ("a", 300), ("a", 70), ("a", 200), ("c", 0)] {
             run.wake(name, ms);
         }
-        assert_eq!((run.queue.depth(), run.queue.next_due()), (3, Some(run.at(0))));
+        assert_eq!((run.queue.report(run.at(60)).due, run.queue.next_due()), (2, Some(run.at(0))));
+        assert_eq!(run.queue.report(run.at(60)).waiting, [0, 0, 3]);
         assert_eq!(
             (run.taken(49), run.taken(69), run.taken(70), run.taken(1000)),
             ("c".into(), "b".into(), "a".into(), String::new())
@@ -290,10 +390,10 @@ mod tests {
         }
         assert_eq!(pauses[..11], [50, 100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000]);
         assert!(pauses[11..].iter().all(|pause| *pause == 30_000));
-        assert_eq!(run.queue.failing(), 1, "it is not forgotten");
+        assert_eq!(run.queue.report(run.at(now)).failing, 1, "it is not forgotten");
         let taken = run.take(now).unwrap();
         run.queue.end(&taken, SyncEnd::Settled, run.at(now));
-        assert_eq!(run.queue.failing(), 0);
+        assert_eq!(run.queue.report(run.at(now)).failing, 0);
     }
 
     #[test]
@@ -303,6 +403,40 @@ mod tests {
         let taken = run.take(0).unwrap();
         run.queue.end(&taken, SyncEnd::Failed(Some(Duration::from_secs(7))), run.at(0));
         assert_eq!(run.queue.next_due(), Some(run.at(7000)));
+    }
+
+    /// Adds, retries, and those that wait by their origin.
+    fn counted(run: &Run, ms: u64) -> (u64, u64, [usize; 3]) {
+        let QueueReport { adds, retries, waiting, .. } = run.queue.report(run.at(ms));
+        (adds, retries, waiting)
+    }
+
+    #[test]
+    fn what_changed_first_is_counted_until_it_is_settled() {
+        let mut run = Run::new();
+        let change = |origin, ms| (origin, run.at(ms));
+        let (pods, nodes, later) = (change(Origin::Pods, 0), change(Origin::Nodes, 1), change(Origin::Nodes, 30));
+        run.queue.wake_for(&key("a"), run.at(10), Cause::Change, pods);
+        run.queue.wake_for(&key("a"), run.at(5), Cause::Change, nodes);
+        run.queue.wake_for(&key("b"), run.at(20), Cause::Change, nodes);
+        assert_eq!(counted(&run, 7), (2, 0, [1, 1, 0]), "each is added once, by what changed first");
+        let taken = run.take(7).unwrap();
+        assert_eq!((taken.origin, taken.seen, taken.late), (Origin::Pods, run.at(0), Duration::from_millis(2)));
+        run.queue.wake_for(&key("a"), run.at(30), Cause::Change, later);
+        assert_eq!(counted(&run, 30), (3, 0, [0, 1, 0]), "what is added during a sync does not wait yet");
+        let report = run.queue.report(run.at(40));
+        assert_eq!((report.unfinished, report.longest), (Duration::from_millis(33), Duration::from_millis(33)));
+        run.queue.end(&taken, SyncEnd::Failed(None), run.at(40));
+        assert_eq!(counted(&run, 40), (3, 1, [1, 1, 0]));
+        assert_eq!(run.queue.report(run.at(40)).longest, Duration::ZERO);
+        assert_eq!(run.take(40).unwrap().key, key("b"));
+        let again = run.take(90).unwrap();
+        assert_eq!((again.origin, again.seen), (Origin::Pods, run.at(0)), "the first change still waits for its write");
+        run.queue.end(&again, SyncEnd::Settled, run.at(91));
+        assert_eq!(counted(&run, 91), (3, 1, [0, 0, 0]));
+        run.wake("c", 92);
+        run.queue.clear();
+        assert_eq!(counted(&run, 92), (4, 1, [0, 0, 0]));
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use roster_engine::{
+    explain::{Explanation, Focus, explain_only},
     model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod, Service, installed::SELECTOR, names},
     plan::plan,
     state::{Controller, Event, EventType, Options, Plan, State, Trigger},
+    unknown_kinds::UnknownKinds,
 };
 
 use super::{beside, queue::Cause, service_scope::ServiceScope, trigger_times::SeenTimes};
@@ -107,6 +109,12 @@ impl ServiceInput {
         let controllers: Vec<Controller> =
             controllers.iter().copied().filter(|c| !(keeps_endpoints && *c == Controller::Endpoints)).collect();
         (self.with_state(|state| plan(state, &controllers, &options)), seen)
+    }
+
+    /// Which pods serve the Service, and why the others do not. It says nothing about pods that stored addresses name: the copy has
+    /// more pods than those that the Service selects.
+    pub(super) fn explain(&self, options: &Options, unknown: UnknownKinds) -> Explanation {
+        self.with_state(|state| explain_only(state, options, Focus { unknown, ..Focus::default() }))
     }
 
     /// Calls `f` with the objects, as the engine takes them.

@@ -8,6 +8,7 @@ use tokio::time::sleep;
 
 use super::{
     cluster_copy::{ClusterCopy, Pacing},
+    debug::debug_routes,
     event_sender::events,
     leadership::{Crew, LeaderMetrics, lead},
     metrics::ControllerMetrics,
@@ -18,7 +19,7 @@ use super::{
     worker::Duty,
 };
 use crate::{
-    kube_api::{Cluster, WatchMetrics},
+    kube_api::{Cluster, ReaderReviews, WatchMetrics},
     runtime::{
         clock::Clock,
         net::{Health, Readiness, Tasks},
@@ -44,11 +45,12 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
     let cluster = Cluster::connect(&options.cluster).await?.within(options.scope.namespace.clone());
     let pacing = if options.shadow.is_some() { Pacing::AtOnce } else { Pacing::Batch(options.batch) };
     let copy = Arc::new(ClusterCopy::new(options.controllers.clone(), options.plan, pacing, options.scope.clone()));
-    let (watches, metrics) = (WatchMetrics::default(), ControllerMetrics::new(copy.clone()));
+    let (watches, metrics) = (WatchMetrics::default(), ControllerMetrics::new());
     let leader = LeaderMetrics::default();
     health.metrics.register(|registry| {
         watches.register(registry);
-        metrics.register(registry);
+        cluster.requests().register(registry);
+        metrics.register(registry, copy.clone());
         leader.register(registry);
     });
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
@@ -57,18 +59,20 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
     for resource in watched(&options.controllers) {
         watch(&cluster, resource, &copy, &watches, &mut tasks);
     }
+    // With connections of its own: those of the admin listener live on its thread.
+    let mut routes = debug_routes(copy.clone(), ReaderReviews::new(cluster.client_without_retries()?));
     let client = cluster.client_without_retries()?;
     let (events, sending) = events(client.clone(), clock.clone());
     tasks.endless("the sending of Events", sending);
-    let (workers, health) = (options.workers, health.clone());
+    let (rate, workers, health) = (options.rate, options.workers, health.clone());
     let shadow = options.shadow.map(|options| Arc::new(Shadow::new(options)));
-    let (mut duty, mut routes) = (Duty::Keep, Router::new());
+    let mut duty = Duty::Keep;
     if let Some(shadow) = &shadow {
         health.metrics.register(|registry| ShadowMetrics::new(shadow.clone()).register(registry));
         duty = Duty::Compare(shadow.clone(), client.clone());
-        routes = drift_routes(shadow.clone(), copy.clone());
+        routes = routes.merge(drift_routes(shadow.clone(), copy.clone()));
     }
-    let crew = Crew { copy: copy.clone(), duty, events, workers, health };
+    let crew = Crew { copy: copy.clone(), duty, events, metrics, rate, workers, health };
     let lease = options.lease.clone().filter(|_| options.shadow.is_none_or(ShadowOptions::writes));
     tasks.closing(lead(crew, lease, client, clock.clone(), leader));
     tasks.endless("the look at unseen writes", async move {

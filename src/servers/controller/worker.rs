@@ -4,14 +4,17 @@ use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc};
 
 use futures::FutureExt;
 use kube::Client;
+use tokio::time::Instant;
 
 use super::{
     applier::Applier,
-    apply_error::ApplyError,
+    apply_error::{ApplyError, Failure},
     cluster_copy::ClusterCopy,
     event_sender::Events,
+    metrics::{ControllerMetrics, EndedSync, SyncVerdict},
     queue::{DueService, MANY_FAILURES, ServiceKey, SyncEnd},
     shadow::Shadow,
+    sync_records::SyncResult,
     trigger_times::SeenTimes,
 };
 use crate::runtime::aside::aside;
@@ -20,17 +23,46 @@ use crate::runtime::aside::aside;
 struct Taken<'a> {
     copy: &'a ClusterCopy,
     due: DueService,
+    began: Instant,
     has_ended: bool,
+}
+
+/// What a sync has done.
+#[derive(Default)]
+struct Synced {
+    errors: Vec<ApplyError>,
+    seen: Option<SeenTimes>,
+    /// `None`: there was no plan to carry out.
+    result: Option<SyncResult>,
 }
 
 impl<'a> Taken<'a> {
     fn new(copy: &'a ClusterCopy, due: DueService) -> Self {
-        Self { copy, due, has_ended: false }
+        Self { copy, due, began: Instant::now(), has_ended: false }
     }
 
     fn end(mut self, end: SyncEnd, seen: Option<SeenTimes>) {
         self.has_ended = true;
         self.copy.end(&self.due, end, seen);
+    }
+
+    /// Ends with what a sync did, which is recorded and counted.
+    fn end_with(self, synced: Synced, metrics: &ControllerMetrics) {
+        let Synced { errors, seen, result } = synced;
+        let (now, due) = (Instant::now(), &self.due);
+        let took = now.duration_since(self.began);
+        let ended = EndedSync {
+            due,
+            result: result.unwrap_or_default(),
+            verdict: verdict(&errors),
+            took,
+            since_change: now.saturating_duration_since(due.seen),
+        };
+        metrics.ended(&ended, self.copy.controllers());
+        let end = end(due, &errors);
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        self.copy.record(due, result, &texts, took);
+        self.end(end, seen);
     }
 }
 
@@ -58,6 +90,7 @@ pub(super) async fn work(
     duty: Duty,
     applier: Arc<Applier>,
     events: Events,
+    metrics: ControllerMetrics,
     stop: impl Future<Output = ()>,
 ) {
     let mut stop = pin!(stop);
@@ -73,13 +106,13 @@ pub(super) async fn work(
             match &duty {
                 Duty::Keep => sync(&copy, &applier, &events, &taken.due).await,
                 Duty::Compare(shadow, client) => {
-                    (shadow.look(client, &copy, &applier, &events, &taken.due).await, None)
+                    let errors = shadow.look(client, &copy, &applier, &events, &taken.due).await;
+                    Synced { errors, ..Synced::default() }
                 }
             }
         };
-        if let Ok((errors, seen)) = AssertUnwindSafe(synced).catch_unwind().await {
-            let end = end(&taken.due, &errors);
-            taken.end(end, seen);
+        if let Ok(synced) = AssertUnwindSafe(synced).catch_unwind().await {
+            taken.end_with(synced, &metrics);
         } else {
             let ServiceKey { namespace, name } = &taken.due.key;
             tracing::error!(%namespace, service = %name, "the sync of a Service has panicked");
@@ -88,16 +121,11 @@ pub(super) async fn work(
     }
 }
 
-async fn sync(
-    copy: &ClusterCopy,
-    applier: &Applier,
-    events: &Events,
-    due: &DueService,
-) -> (Vec<ApplyError>, Option<SeenTimes>) {
+async fn sync(copy: &ClusterCopy, applier: &Applier, events: &Events, due: &DueService) -> Synced {
     if copy.is_doubted(&due.key)
         && let Err(error) = applier.read(&due.key).await
     {
-        return (vec![error], None);
+        return Synced { errors: vec![error], ..Synced::default() };
     }
     let input = copy.input(&due.key);
     let make = || copy.plan_of(&input, due.cause);
@@ -109,11 +137,23 @@ async fn sync(
         let ServiceKey { namespace, name } = &due.key;
         tracing::info!(%namespace, service = %name, error, "a plan leaves something out");
     }
-    let errors = applier.apply(&due.key, &input, plan).await;
+    let mut result = SyncResult::of(&input, &plan, copy.controllers(), &copy.options());
+    let mut errors;
+    (errors, result.writes) = applier.apply(&due.key, &input, plan).await;
     for event in errors.iter().filter_map(ApplyError::event) {
         events.say(event, &input);
     }
-    (errors, seen)
+    Synced { errors, seen, result: Some(result) }
+}
+
+fn verdict(errors: &[ApplyError]) -> SyncVerdict {
+    if errors.is_empty() {
+        SyncVerdict::Success
+    } else if errors.iter().all(|error| matches!(error.failure, Failure::Late)) {
+        SyncVerdict::Stale
+    } else {
+        SyncVerdict::Error
+    }
 }
 
 /// The end of a sync with these errors, which are logged: the first time, and when the reference would give up.

@@ -18,6 +18,7 @@ use super::{
     applier::Applier,
     cluster_copy::{ClusterCopy, Pacing},
     event_sender::events,
+    metrics::ControllerMetrics,
     service_scope::ServiceScope,
     watched_value::Watched,
     worker::{Duty, work},
@@ -85,7 +86,8 @@ async fn an_incomplete_plan_postpones_nothing() {
     let applier = Arc::new(Applier::new(client.clone(), copy.clone(), None));
     let (events, _sending) = events(client, Clock::system());
     copy.begin_to_lead();
-    let worker = tokio::spawn(work(copy.clone(), Duty::Keep, applier, events, std::future::pending()));
+    let metrics = ControllerMetrics::new();
+    let worker = tokio::spawn(work(copy.clone(), Duty::Keep, applier, events, metrics, std::future::pending()));
     written.recv().await.unwrap();
     for n in 0..8 {
         let changed = Instant::now();

@@ -127,7 +127,7 @@ fn plant(api: &ApiServer, fault: &str) {
     assert!(told.status < 300, "{fault}: {told:?}");
 }
 
-/// The faults, and whether kube-controller-manager must stand still so that it does not mend them itself.
+/// The faults, and whether kube-controller-manager must stand still so that it does not put them right itself.
 const FAULTS: [(&str, bool); 8] = [
     ("stale-address", true),
     ("ready-pod-missing", true),

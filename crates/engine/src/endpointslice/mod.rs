@@ -33,7 +33,7 @@ mod port_groups;
 mod records;
 mod stored_index;
 
-pub use hints::{asks_for_zones, knows_distribution};
+pub use hints::{DISTRIBUTIONS, asks_for_zones, knows_distribution};
 
 #[cfg(test)]
 mod tests;

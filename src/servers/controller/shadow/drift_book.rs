@@ -51,7 +51,7 @@ struct DriftRecord {
     healed: Vec<Instant>,
 }
 
-/// A difference that is there.
+/// A difference as long as it lasts.
 #[expect(clippy::struct_excessive_bools, reason = "what is known of it at several times")]
 #[derive(Clone, Debug)]
 struct FoundDrift {

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, time::Duration};
 
 /// The shortest grace: kube-controller-manager takes some tens of milliseconds, and both programs see events at other times.
 const SHORTEST: Duration = Duration::from_millis(800);
-/// The longest grace: whoever takes longer is slow.
+/// The longest grace: a controller that takes longer is slow.
 const LONGEST: Duration = Duration::from_secs(30);
 /// The room, as a multiple of what 99 of 100 differences take.
 const ROOM: u32 = 3;

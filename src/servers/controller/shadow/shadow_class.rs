@@ -23,7 +23,7 @@ pub enum ShadowClass {
     Stuck,
     /// The controller took longer than the grace.
     Slow,
-    /// The controller is not woken for such a change. It is no alarm.
+    /// The controller is not woken for such a change. Nothing is broken.
     Unsettled,
 }
 

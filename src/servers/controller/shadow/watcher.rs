@@ -105,7 +105,7 @@ impl Shadow {
         if !heals {
             return Vec::new();
         }
-        let errors = applier.apply(key, &input, plan).await;
+        let (errors, _) = applier.apply(key, &input, plan).await;
         if errors.is_empty() {
             self.book().healed(key, Instant::now());
             let message = format!("written, after {}", sentences(drifts.len(), self.options.heal_after));

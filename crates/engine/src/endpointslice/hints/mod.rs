@@ -8,5 +8,5 @@ mod traffic;
 
 pub(super) use hinter::{HintMode, Hinter};
 pub(super) use settings::without_effect;
-pub use settings::{asks_for_zones, knows_distribution};
+pub use settings::{DISTRIBUTIONS, asks_for_zones, knows_distribution};
 pub(super) use traffic::is_ready;

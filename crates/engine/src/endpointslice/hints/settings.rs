@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The values of `spec.trafficDistribution`, in the order in which releases learned them.
-const DISTRIBUTIONS: [&str; 3] = ["PreferClose", "PreferSameZone", "PreferSameNode"];
+pub const DISTRIBUTIONS: [&str; 3] = ["PreferClose", "PreferSameZone", "PreferSameNode"];
 
 /// Whether an annotation with this value asks for hints.
 fn is_auto(value: &str) -> bool {

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: measures Roster beside the real Go controllers and kube-proxy on the same states in the same run,
-//! a whole cluster from one file, a directory of manifests, the webhook beside a controller-runtime webhook, and the node proxy.
+//! a whole cluster from one file, a directory of manifests, the webhook beside a controller-runtime webhook, the node proxy, and the
+//! controller beside kube-controller-manager.
 
 #[expect(dead_code, reason = "attacks use the rest")]
 mod api_server;
@@ -7,6 +8,7 @@ mod cluster;
 mod cost;
 mod edge;
 mod manifests;
+mod side_by_side;
 mod states;
 mod view;
 mod watch;
@@ -37,6 +39,12 @@ pub(crate) struct BenchArgs {
     /// Another `roster` to measure in turns with this one; only for --what watch and controller
     #[arg(long, value_name = "PROGRAM")]
     pub beside: Option<PathBuf>,
+    /// Numbers of Services and of the pods of each; only for --what side-by-side
+    #[arg(long, value_name = "SERVICESxPODS", value_delimiter = ',', default_value = "500x20,1000x20,500x200")]
+    pub sizes: Vec<side_by_side::Size>,
+    /// How long the readiness of pods changes; only for --what side-by-side
+    #[arg(long, default_value_t = 60)]
+    pub seconds: u64,
 }
 
 /// Which part to measure.
@@ -62,6 +70,8 @@ pub(crate) enum What {
     Controller,
     /// What the webhook adds to the creation of a Service, as a real API server measures it
     Cost,
+    /// The controller beside kube-controller-manager, with a real API server
+    SideBySide,
 }
 
 /// How many times as fast as Go Roster must be at 5 000 pods.
@@ -113,6 +123,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     }
     if wants(What::Cost) {
         cost::run_cost(args.rounds.max(1), &mut goals)?;
+    }
+    if wants(What::SideBySide) {
+        side_by_side::run_side_by_side(&args.sizes, args.seconds, &mut goals)?;
     }
     goals.finish()
 }

@@ -29,8 +29,7 @@ const RESOURCES: [Resource; 6] = [
     resource("v1", "Service", "services", r#"{"apiVersion":"v1","kind":"Service","#),
     resource("v1", "Node", "nodes", r#"{"apiVersion":"v1","kind":"Node","#),
     resource("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", r#"{"addressType":"#),
-    // No file has them.
-    resource("v1", "Endpoints", "endpoints", "\n"),
+    resource("v1", "Endpoints", "endpoints", r#"{"apiVersion":"v1","kind":"Endpoints","#),
     resource("v1", "Namespace", "namespaces", r#"{"apiVersion":"v1","kind":"Namespace","#),
 ];
 

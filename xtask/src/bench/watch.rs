@@ -45,6 +45,14 @@ impl Copied {
         }
     }
 
+    /// How many seconds it may take until it is synced, if there is a goal.
+    fn seconds(self) -> Option<f64> {
+        match self {
+            Self::Webhook => None,
+            Self::Controller => Some(15.0),
+        }
+    }
+
     fn command(self, program: &Path, admin: &str, folder: &Path, kubeconfig: &Path) -> Result<Command> {
         let mut command = Command::new(program);
         match self {
@@ -98,6 +106,10 @@ pub(super) fn run_watch(
     goals.check(now < megabytes, &format!("the copy of a cluster in {now} MB; {megabytes} allowed"));
     let again = median(&mut programs[0].1, |r| r.again);
     goals.check(10 * again <= 13 * now, &format!("listed again in {again} MB; 1.3 times {now} allowed"));
+    if let Some(allowed) = copied.seconds() {
+        let synced = Duration::from_millis(median(&mut programs[0].1, |r| r.millis)).as_secs_f64();
+        goals.check(synced < allowed, &format!("synced in {synced:.1} s; {allowed} allowed"));
+    }
     fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))
 }
 

@@ -1,19 +1,20 @@
-//! Micro-benchmarks of the core: decoding, subsets, packing into slices, deciding.
+//! Micro-benchmarks of the core: decoding, subsets, packing into slices, deciding, and finding the Services of a change.
 //!
 //! `cargo bench --package roster-benches [FILTER]`. Each runs with a few sizes of one Service, so that growth shows.
 #![expect(clippy::unwrap_used, reason = "a benchmark may panic")]
 
-use std::hint::black_box;
+use std::{hint::black_box, sync::Arc};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use roster_admission::{self as admission, Mode, Rule, Settings, Stage};
+use roster_admission::{self as admission, Mode, Rule, Settings, Stage, Unknown};
 use roster_engine::{
+    model::{Pod, Service},
     plan::plan,
     state::{Controller, Options},
 };
 use roster_manifests::{
     decode::{self, Source},
-    inventory::{Answers, Inventory, Snapshot},
+    inventory::{Answers, Inventory, Live, PlanningRows, Snapshot},
 };
 use serde_json::{Value, json};
 
@@ -72,6 +73,45 @@ fn deciding(c: &mut Criterion) {
                 let decision = admission::decide(&request, Stage::Validate, &settings, &Answers(&cluster)).unwrap();
                 assert!(decision.allowed(), "{:?}", decision.denied);
                 admission::answer_review(version, &request.uid, &decision)
+            });
+        });
+    }
+    group.finish();
+}
+
+/// A status of a pod that is entered among 150 000 pods, and the Services of 10 000 that select the pod; in so many namespaces.
+fn finding(c: &mut Criterion) {
+    const SERVICES: usize = 10_000;
+    const PODS: usize = 150_000;
+    let mut group = c.benchmark_group("finding");
+    for namespaces in [1, 200] {
+        let place = |i: usize| (format!("team-{}", i % SERVICES % namespaces), format!("s-{}", i % SERVICES));
+        let pod = |i: usize, ready: &str| -> Arc<Pod> {
+            let ((namespace, app), mut pod) = (place(i), pod(i));
+            pod["metadata"]["namespace"] = namespace.into();
+            pod["metadata"]["labels"]["app"] = app.into();
+            pod["status"]["conditions"][0]["status"] = ready.into();
+            Arc::new(serde_json::from_value(pod).unwrap())
+        };
+        let service = |i: usize| -> Arc<Service> {
+            let (namespace, name) = place(i);
+            let meta = json!({ "namespace": namespace, "name": name });
+            Arc::new(
+                serde_json::from_value(json!({ "metadata": meta, "spec": { "selector": { "app": name } } })).unwrap(),
+            )
+        };
+        let mut live: Live<PlanningRows> = Live::empty(Unknown("a benchmark"));
+        live.services.replace_all((0..SERVICES).map(service).collect(), |_| {});
+        live.pods.replace_all((0..PODS).map(|i| pod(i, "True")).collect(), |_| {});
+        let changed = (0..PODS).step_by(151).flat_map(|i| [pod(i, "False"), pod(i, "True")]);
+        let mut changes = changed.collect::<Vec<_>>().into_iter().cycle();
+        group.bench_function(BenchmarkId::from_parameter(namespaces), |b| {
+            b.iter(|| {
+                let pod = changes.next().unwrap();
+                let change = live.pods.insert(pod.clone());
+                assert!(change.is_some());
+                let services = live.services.last_known().lookup().selecting(pod.namespace(), &pod.labels);
+                assert_eq!(services.count(), 1);
             });
         });
     }
@@ -158,5 +198,5 @@ fn pod_name(i: usize) -> String {
     format!("web-6d4cf56db6-{i:05}")
 }
 
-criterion_group!(benches, decoding, subsets, packing, deciding);
+criterion_group!(benches, decoding, subsets, packing, deciding, finding);
 criterion_main!(benches);

@@ -138,7 +138,7 @@ async fn sync(copy: &ClusterCopy, applier: &Applier, events: &Events, due: &DueS
         tracing::info!(%namespace, service = %name, error, "a plan leaves something out");
     }
     let mut result = SyncResult::of(&input, &plan, copy.controllers(), &copy.options());
-    let mut errors;
+    let errors;
     (errors, result.writes) = applier.apply(&due.key, &input, plan).await;
     for event in errors.iter().filter_map(ApplyError::event) {
         events.say(event, &input);

@@ -48,8 +48,8 @@ fn running(api: &ApiServer, name: &str, app: &str, ip: &str) {
 fn operators_see_what_it_does() {
     let dir = tempfile::tempdir().unwrap();
     let plane = start_without_controllers(&assets(), dir.path());
-    let api = ApiServer::of(&plane);
-    drop(Changes::begin(&api, super::SEED));
+    let api = std::rc::Rc::new(ApiServer::of(&plane));
+    drop(Changes::begin(vec![api.clone()], super::SEED));
     let controller = RosterController::start(&plane, dir.path(), &["--kube-api-qps=5", "--kube-api-burst=1"]);
     assert!(get(&controller.admin, "/healthz").unwrap().starts_with("HTTP/1.1 200"));
 
@@ -121,8 +121,8 @@ fn machine(name: &str, service: &str, ip: &str, ready: bool) -> Value {
 fn the_example_serves_machines() {
     let dir = tempfile::tempdir().unwrap();
     let plane = start(&assets(), dir.path());
-    let api = ApiServer::of(&plane);
-    drop(Changes::begin(&api, super::SEED));
+    let api = std::rc::Rc::new(ApiServer::of(&plane));
+    drop(Changes::begin(vec![api.clone()], super::SEED));
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let file = Kubeconfig::read_from(plane.kubeconfig()).unwrap();
     runtime.spawn(async {

@@ -281,7 +281,8 @@ mod tests {
         let mut copy = stored()["endpointSlices"][0].clone();
         copy["metadata"]["name"] = json!("web-2");
         let slice = |field: &str| format!("/endpointSlices/0/endpoints/{field}");
-        let cases: Vec<(&str, Value, Vec<(String, Value)>, &[&str])> = vec![
+        type Case<'a> = (&'a str, Value, Vec<(String, Value)>, &'a [&'a str]);
+        let cases: Vec<Case<'_>> = vec![
             ("nothing differs", stored(), vec![], &[]),
             ("labels do not count", stored(), vec![("/endpointSlices/0/metadata/labels/x".into(), json!("y"))], &[]),
             (

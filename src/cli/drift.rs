@@ -5,6 +5,7 @@ use std::{io::Write, time::Duration};
 use anyhow::{Context, bail};
 use clap::Args;
 use http::Uri;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use roster_engine::phrase::counted;
 
 use super::{
@@ -22,10 +23,10 @@ use crate::{
 /// Show where the endpoints of a cluster are not what they should be.
 ///
 /// It asks `roster controller --shadow`. In a cluster, reach it with
-/// kubectl -n roster-system port-forward deployment/roster-shadow 10270
+/// kubectl -n roster-system port-forward deployment/roster-shadow 10270:8081
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 nothing differs, 1 something differs, 2 usage error, or the shadow does not answer."
+    after_help = "Exit codes: 0 nothing differs, 1 something differs, 2 usage error, or the shadow does not answer or does not see all of the cluster."
 )]
 pub(super) struct DriftArgs {
     /// The address of the shadow
@@ -44,12 +45,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 
 impl DriftArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
-        let mut report = self.report()?;
-        if let Some(namespace) = &self.namespace {
-            report.drift.retain(|drift| drift.namespace == *namespace);
-            report.past.retain(|past| past.namespace == *namespace);
-        }
-        let drifts = report.drift.iter().any(is_alarm);
+        let report = self.report()?;
         let mut out = Output::stdout(self.output);
         if self.output.is_table() {
             print(&report, &mut out)?;
@@ -57,14 +53,18 @@ impl DriftArgs {
             out.document(self.output, &report)?;
         }
         out.flush()?;
-        Ok(Outcome::of(true, drifts))
+        Ok(Outcome::of(report.stale.is_empty(), report.drifting > 0))
     }
 
     fn report(&self) -> anyhow::Result<DriftReport> {
         if self.server.scheme_str() != Some("http") {
             bail!("--server {}: not an address such as http://127.0.0.1:10270", self.server);
         }
-        let asked = async { get_text(&self.server, "/v1/drift", ANSWER).await };
+        let mut path = "/v1/drift".to_owned();
+        if let Some(namespace) = &self.namespace {
+            path = format!("{path}?namespace={}", utf8_percent_encode(namespace, NON_ALPHANUMERIC));
+        }
+        let asked = async { get_text(&self.server, &path, ANSWER).await };
         let text = async_runtime::run(1, asked).with_context(|| format!("the shadow at {}", self.server))?;
         serde_json::from_str(&text).with_context(|| format!("the answer of {} cannot be read", self.server))
     }
@@ -75,11 +75,12 @@ fn is_alarm(drift: &ServiceDrift) -> bool {
 }
 
 fn print(report: &DriftReport, out: &mut Output) -> anyhow::Result<()> {
-    let mut services: Vec<(&str, &str)> =
-        report.drift.iter().filter(|drift| is_alarm(drift)).map(|d| (&*d.namespace, &*d.service)).collect();
-    services.dedup();
+    if !report.stale.is_empty() {
+        let stale = report.stale.join(", ");
+        writeln!(out, "the watch of {stale} has failed for a minute: what follows may be old\n")?;
+    }
     let all = counted(report.services, "Service");
-    match services.len() {
+    match report.drifting {
         0 => writeln!(out, "the endpoints of {all} are as they should be")?,
         1 => writeln!(out, "the endpoints of 1 of {all} are not as they should be")?,
         n => writeln!(out, "the endpoints of {n} of {all} are not as they should be")?,

@@ -67,6 +67,11 @@ impl WatchMetrics {
         );
     }
 
+    /// Whether the watched objects of a resource are stale.
+    pub fn is_stale(&self, kind: &'static str) -> bool {
+        self.stale.get(&WatchLabels { kind }).is_some_and(|stale| stale.get() != 0)
+    }
+
     /// Sets whether the watched objects of a resource are stale. `kind` is the plural, as in `kubectl get`.
     pub fn stale(&self, kind: &'static str, yes: bool) {
         self.stale.get_or_create(&WatchLabels { kind }).set(yes.into());

@@ -3,6 +3,7 @@
 
 mod beside;
 mod changes;
+mod faults;
 mod never_stuck;
 mod operators;
 mod shadow;
@@ -64,12 +65,16 @@ impl RosterController {
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": access() });
         let (well, told) = kubectl(plane, "apply -f -", &list.to_string());
         assert!(well, "{told}");
-        let account = account_of(plane, dir, account);
+        Self::start_with(&account_of(plane, dir, account), dir, flags)
+    }
+
+    /// Starts it with a kubeconfig.
+    fn start_with(kubeconfig: &Path, dir: &Path, flags: &[&str]) -> Self {
         let admin = format!("127.0.0.1:{}", super::control_plane::free_port().unwrap());
         let log = fs::File::options().create(true).append(true).open(dir.join("controller.log")).unwrap();
         let mut command = roster();
         command.args(["controller", "--admin-listen", &admin, "--kubeconfig"]);
-        command.arg(account).args(flags).env("POD_NAMESPACE", INSTALLED).stdout(Stdio::null()).stderr(log);
+        command.arg(kubeconfig).args(flags).env("POD_NAMESPACE", INSTALLED).stdout(Stdio::null()).stderr(log);
         let started = Self { child: command.spawn().unwrap(), admin };
         wait("roster controller is ready", || get(&started.admin, "/readyz").filter(|a| a.starts_with("HTTP/1.1 200")));
         started

@@ -1,6 +1,6 @@
 //! A peer: the one who holds something, as far as an address tells.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tokio::net::UnixStream;
 
@@ -28,9 +28,10 @@ impl Peer {
         }))
     }
 
-    /// Whether it is this machine, or what shares the network of this pod.
-    pub(crate) fn is_loopback(&self) -> bool {
-        matches!(self.0, PeerId::Host(ip) if ip.is_loopback())
+    /// Whether it is this machine, or what shares the network of this pod. Other loopback addresses are those of proxies that pass on
+    /// what comes from elsewhere, such as 127.0.0.6 of Istio.
+    pub(crate) fn is_localhost(&self) -> bool {
+        matches!(self.0, PeerId::Host(ip) if ip == Ipv4Addr::LOCALHOST || ip == Ipv6Addr::LOCALHOST)
     }
 
     /// The peer at the other end of a Unix socket: a user of the machine.
@@ -62,15 +63,15 @@ mod tests {
         let peer = |ip: &str| Peer::of(SocketAddr::new(ip.parse().unwrap(), 7));
         for (ip, want) in [
             ("127.0.0.1", true),
-            ("127.1.2.3", true),
+            ("127.0.0.6", false),
             ("::1", true),
             ("::ffff:127.0.0.1", true),
             ("::2", false),
             ("::ffff:10.0.0.1", false),
             ("10.0.0.1", false),
         ] {
-            assert_eq!(peer(ip).is_loopback(), want, "{ip}");
+            assert_eq!(peer(ip).is_localhost(), want, "{ip}");
         }
-        assert!(!Peer::UNKNOWN.is_loopback());
+        assert!(!Peer::UNKNOWN.is_localhost());
     }
 }

@@ -30,6 +30,9 @@ use super::{
 };
 use crate::kube_api::{LeaseDeadline, WriteError, WriteOutcome, Writer};
 
+/// Lists, with their versions.
+type StoredLists = (Option<(Vec<Endpoints>, String)>, Option<(Vec<EndpointSlice>, String)>);
+
 /// Writes for the controller.
 pub(super) struct Applier {
     client: Client,
@@ -245,6 +248,14 @@ impl Applier {
 
     /// Reads the objects of a Service from the API server, for the copy.
     pub(super) async fn read(&self, key: &ServiceKey) -> Result<(), ApplyError> {
+        let (endpoints, slices) = self.stored(key).await?;
+        self.copy.read(key, endpoints, slices);
+        Ok(())
+    }
+
+    /// The Endpoints and the slices of a Service as the API server stores them, and the versions of these lists; `None`: they are not
+    /// watched.
+    pub(super) async fn stored(&self, key: &ServiceKey) -> Result<StoredLists, ApplyError> {
         let read = async {
             self.turn().await;
             let watches = |resource| watched(self.copy.controllers()).any(|watched| watched == resource);
@@ -257,8 +268,7 @@ impl Applier {
                 let query = format!("labelSelector={}%3D{}", names::SERVICE_NAME.replace('/', "%2F"), key.name);
                 slices = Some(self.writer::<EndpointSlice>(Resource::EndpointSlice, key).list(&query).await?);
             }
-            self.copy.read(key, endpoints, slices);
-            Ok(())
+            Ok((endpoints, slices))
         };
         read.await.map_err(|error| ApplyError {
             key: key.clone(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use roster_engine::{
     model::{
-        EndpointSlice, Endpoints, LabelQuery, Labels, Service,
+        EndpointSlice, Endpoints, LabelQuery, Labels, Service, ServiceType,
         installed::{MANAGER, SELECTOR},
         names,
     },
@@ -18,9 +18,13 @@ use roster_engine::{
 
 /// A Service as it is held: with a selector only if it is one of these. Its pods are found by the labels that the annotation
 /// wants with one value, and compared with the rest of it for each plan.
+///
+/// One that has a selector of its own, or no endpoints by its type, has no annotation here: it belongs to others.
 pub(super) fn held(mut service: Service) -> Service {
-    let query = if service.selector.is_none() { query_of(&service) } else { None };
-    service.selector = query.and_then(Result::ok).map(|query| query.single_values());
+    if service.selector.is_some() || service.kind == ServiceType::ExternalName {
+        service.meta.annotations.remove(SELECTOR);
+    }
+    service.selector = query_of(&service).and_then(Result::ok).map(|query| query.single_values());
     service
 }
 
@@ -176,6 +180,7 @@ mod tests {
         for (name, input, slices, endpoints, event) in [
             ("no annotation", own(Some(service(None, &Value::Null))), 1, "delete", ""),
             ("a selector", own(Some(service(Some(QUERY), &selected))), 1, "delete", ""),
+            ("a selector, and unreadable", own(Some(service(Some("app in web"), &selected))), 1, "delete", ""),
             ("gone", own(None), 0, "delete", ""),
             ("unreadable", own(Some(service(Some("app in web"), &Value::Null))), 0, "none", "InvalidSelector"),
             ("empty", own(Some(service(Some(" "), &Value::Null))), 0, "none", "InvalidSelector"),

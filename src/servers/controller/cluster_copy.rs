@@ -142,6 +142,11 @@ impl ClusterCopy {
         object.held(&self.plan, &self.scope)
     }
 
+    /// Whether the controllers serve the Service of an input.
+    pub(super) fn is_in_scope(&self, input: &ServiceInput) -> bool {
+        input.is_in(&self.scope)
+    }
+
     /// What the controllers do with a Service, and the times that this sync has seen.
     pub(super) fn plan_of(&self, input: &ServiceInput, cause: Cause) -> (Plan, Option<SeenTimes>) {
         input.plan(&self.controllers, self.plan, &self.scope, cause)
@@ -288,6 +293,7 @@ impl ClusterCopy {
         state.leads = false;
         state.queue.clear();
         state.records = SyncRecords::default();
+        state.contest.forget_all();
     }
 
     /// Whether what the controllers need has been listed.
@@ -343,9 +349,14 @@ impl ClusterCopy {
 
     /// Another program has changed an object. If it does so with what this one writes, again and again, the Service is left alone.
     fn contest<T: Watched>(&self, state: &mut CopyState, change: &ObjectChange<T>) {
-        let Some((_, key)) = change.states().next().and_then(|object| object.written()) else { return };
+        // Deletions do not count: the garbage collector deletes, too.
+        let (Some(before), Some(_)) = (&change.before, &change.after) else { return };
+        let Some((_, key)) = before.written() else { return };
         // The event of a write may be quicker than its answer.
         if !self.scope.is_part() || !state.leads || state.queue.is_running(&key) {
+            return;
+        }
+        if !before.is_own(&self.scope, &state.cluster) {
             return;
         }
         if let Some(until) = state.contest.overwritten(&key, Instant::now()) {

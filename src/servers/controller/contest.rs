@@ -23,7 +23,9 @@ pub(super) struct Contest(HashMap<ServiceKey, ContestedService, HashSeed>);
 #[derive(Debug)]
 struct ContestedService {
     written: Instant,
+    /// How many answers there were, and when the first of them was.
     answers: u32,
+    first_answer: Instant,
     paused_until: Option<Instant>,
 }
 
@@ -33,13 +35,20 @@ impl Contest {
         if let Some(service) = self.0.get_mut(key) {
             service.written = now;
         } else {
-            self.0.insert(key.clone(), ContestedService { written: now, answers: 0, paused_until: None });
+            let service = ContestedService { written: now, answers: 0, first_answer: now, paused_until: None };
+            self.0.insert(key.clone(), service);
         }
     }
 
     /// Another program has changed an object that the controller wrote. Until when the Service is to be left alone, if so.
     pub(super) fn overwritten(&mut self, key: &ServiceKey, now: Instant) -> Option<Instant> {
         let service = self.0.get_mut(key).filter(|service| now.duration_since(service.written) < ANSWER)?;
+        if now.duration_since(service.first_answer) >= ANSWER {
+            service.answers = 0;
+        }
+        if service.answers == 0 {
+            service.first_answer = now;
+        }
         service.answers += 1;
         if service.answers < ANSWERS {
             return None;
@@ -52,6 +61,11 @@ impl Contest {
     /// How many Services are left alone.
     pub(super) fn paused(&self, now: Instant) -> usize {
         self.0.values().filter(|service| service.paused_until.is_some_and(|until| until > now)).count()
+    }
+
+    /// Another replica writes from now on.
+    pub(super) fn forget_all(&mut self) {
+        self.0.clear();
     }
 
     /// Forgets what does not count any more.
@@ -76,13 +90,15 @@ mod tests {
         assert_eq!(contest.overwritten(&key, at(100)), None, "that is long ago");
         contest.wrote(&key, at(101));
         assert_eq!(contest.overwritten(&key, at(102)), None);
-        contest.wrote(&key, at(103));
-        assert_eq!(contest.overwritten(&key, at(104)), Some(at(404)));
-        assert_eq!((contest.paused(at(403)), contest.paused(at(404))), (1, 0));
+        contest.wrote(&key, at(170));
+        assert_eq!(contest.overwritten(&key, at(171)), None, "the one before was long ago");
+        contest.wrote(&key, at(173));
+        assert_eq!(contest.overwritten(&key, at(174)), Some(at(474)));
+        assert_eq!((contest.paused(at(473)), contest.paused(at(474))), (1, 0));
         contest.sweep(at(300));
         assert_eq!(contest.0.len(), 1);
-        contest.wrote(&key, at(404));
-        assert_eq!(contest.overwritten(&key, at(405)), None, "it has another try");
+        contest.wrote(&key, at(474));
+        assert_eq!(contest.overwritten(&key, at(475)), None, "it has another try");
         contest.sweep(at(1000));
         assert!(contest.0.is_empty());
     }

@@ -1,14 +1,13 @@
 //! `GET /debug/services/NAMESPACE/NAME` of the admin listener: what the controller knows of a Service and did for it, and which pods
 //! serve it and why.
-//!
-//! A client on the same machine may read it: that is what `kubectl port-forward` reaches. Others need a token, and the API server decides.
+//! Who may read it: [`AdminReaders`].
 
 use std::sync::Arc;
 
 use axum::{
     Json, Router,
     extract::{Path, Request, State},
-    http::{HeaderMap, StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -21,29 +20,27 @@ use serde_json::{Value, json};
 use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
 
 use super::{
+    admin_readers::AdminReaders,
     cluster_copy::{ClusterCopy, ServiceReport},
     permissions::watched,
     queue::{QueuedReport, ServiceKey},
     sync_counts::{SliceCounts, WantedSlices},
     sync_records::{SyncRecord, SyncResult},
 };
-use crate::{
-    kube_api::{ReadRefusal, ReaderReviews},
-    runtime::{net::Exchange, status_error::StatusError},
-};
+use crate::runtime::status_error::StatusError;
 
 /// How many explanations are made at once.
 const AT_ONCE: usize = 2;
 
 struct DebugState {
     copy: Arc<ClusterCopy>,
-    reviews: ReaderReviews,
+    readers: Arc<AdminReaders>,
     places: Semaphore,
 }
 
 /// The routes.
-pub(super) fn debug_routes(copy: Arc<ClusterCopy>, reviews: ReaderReviews) -> Router {
-    let state = DebugState { copy, reviews, places: Semaphore::new(AT_ONCE) };
+pub(super) fn debug_routes(copy: Arc<ClusterCopy>, readers: Arc<AdminReaders>) -> Router {
+    let state = DebugState { copy, readers, places: Semaphore::new(AT_ONCE) };
     Router::new().route("/debug/services/{namespace}/{name}", get(report)).with_state(Arc::new(state))
 }
 
@@ -56,11 +53,7 @@ async fn report(
     if !dns::is_label(namespace.as_bytes()) || !dns::is_subdomain(name.as_bytes()) {
         return Err(unknown(&namespace, &name));
     }
-    if !Exchange::of(request.extensions()).peer.is_loopback() {
-        let token = bearer_token(request.headers()).ok_or_else(|| unauthorized("send a bearer token"))?;
-        let path = format!("/debug/services/{namespace}/{name}");
-        state.reviews.may_get(token, &path).await.map_err(|refusal| refused(&refusal))?;
-    }
+    state.readers.may_get(&request.into_parts().0, &format!("/debug/services/{namespace}/{name}")).await?;
     state.copy.synced().map_err(StatusError::busy)?;
     let _place = state.places.try_acquire().map_err(|_| StatusError::busy("too many requests at once"))?;
     let (copy, key) = (state.copy.clone(), ServiceKey { namespace: namespace.into(), name: name.into() });
@@ -152,27 +145,6 @@ fn ago(at: Instant, now: Instant) -> f64 {
     now.saturating_duration_since(at).as_secs_f64()
 }
 
-/// The token of a request that has one.
-fn bearer_token(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let (value, None) = (values.next()?.to_str().ok()?, values.next()) else { return None };
-    let (scheme, token) = value.split_once(' ')?;
-    let token = token.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && !token.contains(' ')).then_some(token)
-}
-
-fn refused(refusal: &ReadRefusal) -> StatusError {
-    match refusal {
-        ReadRefusal::Unauthenticated => unauthorized(&refusal.to_string()),
-        ReadRefusal::Forbidden(_) => StatusError::new(StatusCode::FORBIDDEN, "Forbidden", refusal.to_string()),
-        ReadRefusal::Unanswered(_) => StatusError::busy(refusal.to_string()),
-    }
-}
-
-fn unauthorized(why: &str) -> StatusError {
-    StatusError::new(StatusCode::UNAUTHORIZED, "Unauthorized", why)
-}
-
 fn unknown(namespace: &str, name: &str) -> StatusError {
     let message = format!("there is nothing of a Service {namespace:?}/{name:?}");
     StatusError::new(StatusCode::NOT_FOUND, "NotFound", message)
@@ -182,16 +154,23 @@ fn unknown(namespace: &str, name: &str) -> StatusError {
 mod tests {
     use std::{convert::Infallible, time::Duration};
 
-    use axum::body::{Body, to_bytes};
+    use axum::{
+        body::{Body, to_bytes},
+        http::header,
+    };
     use kube::Client;
     use tokio::time::advance;
     use tower::{ServiceExt, service_fn};
 
     use super::*;
-    use crate::{runtime::net::Peer, servers::controller::cluster_copy_tests::synced};
+    use crate::{
+        kube_api::ReaderReviews,
+        runtime::net::{Exchange, Peer},
+        servers::controller::cluster_copy_tests::synced,
+    };
 
     /// An API server that lets the user of the token `good` read everything, and knows the token `other`.
-    fn reviews() -> ReaderReviews {
+    fn readers() -> Arc<AdminReaders> {
         let server = service_fn(|request: http::Request<kube::client::Body>| async move {
             let body = to_bytes(Body::new(request.into_body()), 1 << 20).await.unwrap();
             let review: Value = serde_json::from_slice(&body).unwrap();
@@ -202,11 +181,14 @@ mod tests {
             let answer = json!({ "metadata": {}, "spec": review["spec"], "status": status });
             Ok::<_, Infallible>(http::Response::new(Body::from(answer.to_string())))
         });
-        ReaderReviews::new(Client::new(server, "default"))
+        Arc::new(AdminReaders::new(ReaderReviews::new(Client::new(server, "default"))))
     }
 
     fn request(path: &str, authorization: &str, peer: Option<&str>) -> Request {
-        let mut request = Request::get(path).header(header::AUTHORIZATION, authorization).body(Body::empty()).unwrap();
+        let (host, path) = path.split_at(path.find('/').unwrap());
+        let host = if host.is_empty() { "localhost:10270" } else { host };
+        let request = Request::get(path).header(header::AUTHORIZATION, authorization).header(header::HOST, host);
+        let mut request = request.body(Body::empty()).unwrap();
         let mut exchange = Exchange::of(request.extensions());
         if let Some(ip) = peer {
             exchange.peer = Peer::of(format!("{ip}:7").parse().unwrap());
@@ -217,11 +199,15 @@ mod tests {
 
     #[tokio::test]
     async fn who_is_not_on_the_machine_needs_a_token() {
-        let routes = debug_routes(Arc::new(synced()), reviews());
+        let routes = debug_routes(Arc::new(synced()), readers());
         let web = "/debug/services/shop/web";
         for (path, authorization, peer, want) in [
             (web, "", Some("127.0.0.1"), 200),
             (web, "", Some("[::1]"), 200),
+            (web, "", Some("127.0.0.6"), 401),
+            ("127.0.0.1/debug/services/shop/web", "", Some("127.0.0.1"), 200),
+            ("[::1]:10270/debug/services/shop/web", "", Some("[::1]"), 200),
+            ("rebound.example.com:10270/debug/services/shop/web", "", Some("127.0.0.1"), 401),
             (web, "", Some("10.0.0.1"), 401),
             (web, "", None, 401),
             (web, "Bearer good", Some("10.0.0.1"), 200),

@@ -12,6 +12,7 @@
 //! The modules that decide do no I/O: `affected`, `announced_hints`, `beside`, `contest`, `event_log`, `queue`, `service_input`, `sync_counts`,
 //! `sync_records`, `token_bucket`, `trigger_times` and `unseen_writes`. The plan is the one of every other way in.
 
+mod admin_readers;
 mod affected;
 mod announced_hints;
 mod applier;

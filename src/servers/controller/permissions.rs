@@ -49,6 +49,7 @@ pub fn permissions(controllers: &[Controller]) -> Vec<Permission> {
 /// The permissions of a controller in shadow that only watches. It may hold its Lease, in the namespace of its own.
 pub fn permissions_in_shadow(controllers: &[Controller]) -> Vec<Permission> {
     let mut all = watching(controllers);
+    all.extend(ReaderReviews::permissions());
     all.extend(lease(SHADOW));
     all
 }

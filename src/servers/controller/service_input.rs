@@ -53,14 +53,19 @@ impl ServiceInput {
         scope: &ServiceScope,
         cause: Cause,
     ) -> (Plan, Option<SeenTimes>) {
-        let slices = self.slices.iter().map(|slice| &**slice);
-        if !scope.has(self.service.as_deref(), self.endpoints.as_deref(), slices) {
+        if !self.is_in(scope) {
             (Plan::default(), None)
         } else if scope.is_beside {
             self.plan_beside(controllers, options)
         } else {
             self.plan_as_reference(controllers, options, cause)
         }
+    }
+
+    /// Whether the Service is one of these.
+    pub(super) fn is_in(&self, scope: &ServiceScope) -> bool {
+        let slices = self.slices.iter().map(|slice| &**slice);
+        scope.has(self.service.as_deref(), self.endpoints.as_deref(), slices)
     }
 
     /// The plan of a controller beside the built-in ones.

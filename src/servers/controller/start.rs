@@ -7,6 +7,7 @@ use roster_engine::model::{EndpointSlice, Endpoints, Node, Pod, Resource, Servic
 use tokio::time::sleep;
 
 use super::{
+    admin_readers::AdminReaders,
     cluster_copy::{ClusterCopy, Pacing},
     debug::debug_routes,
     event_sender::events,
@@ -60,7 +61,8 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
         watch(&cluster, resource, &copy, &watches, &mut tasks);
     }
     // With connections of its own: those of the admin listener live on its thread.
-    let mut routes = debug_routes(copy.clone(), ReaderReviews::new(cluster.client_without_retries()?));
+    let readers = Arc::new(AdminReaders::new(ReaderReviews::new(cluster.client_without_retries()?)));
+    let mut routes = debug_routes(copy.clone(), readers.clone());
     let client = cluster.client_without_retries()?;
     let (events, sending) = events(client.clone(), clock.clone());
     tasks.endless("the sending of Events", sending);
@@ -70,7 +72,7 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
     if let Some(shadow) = &shadow {
         health.metrics.register(|registry| ShadowMetrics::new(shadow.clone()).register(registry));
         duty = Duty::Compare(shadow.clone(), client.clone());
-        routes = routes.merge(drift_routes(shadow.clone(), copy.clone()));
+        routes = routes.merge(drift_routes(shadow.clone(), copy.clone(), watches.clone(), readers));
     }
     let crew = Crew { copy: copy.clone(), duty, events, metrics, rate, workers, health };
     let lease = options.lease.clone().filter(|_| options.shadow.is_none_or(ShadowOptions::writes));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, Node, ObjectMeta, ObjectRef, Pod, Service, Text},
+    model::{EndpointSlice, Endpoints, Node, ObjectMeta, ObjectRef, Pod, Service, Text, installed::MANAGER, names},
     state::Options,
 };
 use roster_manifests::inventory::{Live, LiveRows, LiveTable, Lookup, PlanningRows, Row};
@@ -45,6 +45,11 @@ pub(super) trait Watched: Row + DeserializeOwned + Send + Sync + 'static {
     /// The writes of the controller to objects of this resource, if it writes any.
     fn unseen(_state: &mut CopyState) -> Option<&mut UnseenWrites> {
         None
+    }
+
+    /// Whether the controllers of this scope have written it.
+    fn is_own(&self, _scope: &ServiceScope, _cluster: &Live<PlanningRows>) -> bool {
+        false
     }
 
     /// The metadata of an object that the controller may write, and the Service that it belongs to.
@@ -139,6 +144,11 @@ impl Watched for Endpoints {
         Notice::of_endpoints(change, cluster)
     }
 
+    fn is_own(&self, scope: &ServiceScope, cluster: &Live<PlanningRows>) -> bool {
+        let service = cluster.services.last_known().get(&self.meta.namespace, &self.meta.name);
+        service.is_some_and(|service| service.selector.is_some()) && (!scope.is_beside || beside::is_own(self))
+    }
+
     fn unseen(state: &mut CopyState) -> Option<&mut UnseenWrites> {
         Some(&mut state.unseen_endpoints)
     }
@@ -165,6 +175,12 @@ impl Watched for EndpointSlice {
 
     fn notice(change: &ObjectChange<Self>, _: &Live<PlanningRows>) -> Notice {
         Notice::of_slice(change)
+    }
+
+    fn is_own(&self, scope: &ServiceScope, _: &Live<PlanningRows>) -> bool {
+        let names: &[&str] =
+            if scope.is_beside { &[MANAGER] } else { &[names::SLICE_CONTROLLER, names::MIRROR_CONTROLLER] };
+        self.managed_by().is_some_and(|by| names.contains(&by.as_str()))
     }
 
     fn unseen(state: &mut CopyState) -> Option<&mut UnseenWrites> {

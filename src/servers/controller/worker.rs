@@ -137,7 +137,8 @@ async fn sync(copy: &ClusterCopy, applier: &Applier, events: &Events, due: &DueS
         let ServiceKey { namespace, name } = &due.key;
         tracing::info!(%namespace, service = %name, error, "a plan leaves something out");
     }
-    let mut result = SyncResult::of(&input, &plan, copy.controllers(), &copy.options());
+    let controllers = if copy.is_in_scope(&input) { copy.controllers() } else { &[] };
+    let mut result = SyncResult::of(&input, &plan, controllers, &copy.options());
     let errors;
     (errors, result.writes) = applier.apply(&due.key, &input, plan).await;
     for event in errors.iter().filter_map(ApplyError::event) {

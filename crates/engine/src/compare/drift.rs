@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::difference::{endpoints_ports, slice_ports, target};
 use crate::{
     model::{Endpoint, EndpointSlice, Endpoints, HintName, Text, names},
-    state::{EndpointsAction, Plan, State},
+    state::{Controller, EndpointsAction, Plan, State},
 };
 
 /// In what way something differs.
@@ -65,11 +65,12 @@ impl std::fmt::Display for Drift {
     }
 }
 
-/// The differences between what is stored in `state` and what `plan`, the plan for it, makes of it: sorted, each once.
-pub fn drift(state: &State<'_>, plan: &Plan) -> Vec<Drift> {
+/// The differences between what is stored in `state` and what `plan`, the plan of `controllers` for it, makes of it: sorted, each
+/// once.
+pub fn drift(state: &State<'_>, plan: &Plan, controllers: &[Controller]) -> Vec<Drift> {
     let mut all = Vec::new();
     in_endpoints(state, plan, &mut all);
-    for slice in orphaned_slices(state) {
+    for slice in orphaned_slices(state, controllers) {
         all.push(orphan(PublishedList::Slices, &slice.meta.name));
     }
     if state.service.is_some() && !plan.endpoint_slices.is_noop() {
@@ -88,16 +89,24 @@ fn orphan(list: PublishedList, name: &Text) -> Drift {
 /// The slices of a controller whose Service is gone, or that mirror what is gone.
 ///
 /// The reference leaves the first ones to the garbage collector.
-fn orphaned_slices<'a>(state: &State<'a>) -> impl Iterator<Item = &'a EndpointSlice> {
-    let mirrors = state.endpoints.is_some() && state.service.is_some_and(|service| service.selector.is_none());
+pub fn orphaned_slices<'a>(
+    state: &State<'a>,
+    controllers: &[Controller],
+) -> impl Iterator<Item = &'a EndpointSlice> + use<'a> {
+    let [slices, mirroring] = [Controller::EndpointSlices, Controller::Mirroring].map(|c| controllers.contains(&c));
+    let mirrors = is_mirrored(state);
     let has_service = state.service.is_some();
     state.slices.iter().copied().filter(|slice| !slice.meta.deleting()).filter(move |slice| {
         match slice.managed_by().map(Text::as_str) {
-            Some(names::SLICE_CONTROLLER) => !has_service,
-            Some(names::MIRROR_CONTROLLER) => !mirrors,
+            Some(names::SLICE_CONTROLLER) => slices && !has_service,
+            Some(names::MIRROR_CONTROLLER) => mirroring && !mirrors,
             _ => false,
         }
     })
+}
+
+fn is_mirrored(state: &State<'_>) -> bool {
+    state.endpoints.is_some() && state.service.is_some_and(|service| service.selector.is_none())
 }
 
 fn in_endpoints(state: &State<'_>, plan: &Plan, all: &mut Vec<Drift>) {
@@ -131,6 +140,10 @@ fn in_endpoints(state: &State<'_>, plan: &Plan, all: &mut Vec<Drift>) {
 }
 
 fn in_slices(state: &State<'_>, plan: &Plan, controller: &str, all: &mut Vec<Drift>) {
+    // What mirrors nothing is an orphan.
+    if controller == names::MIRROR_CONTROLLER && !is_mirrored(state) {
+        return;
+    }
     let is_its_own = |slice: &&EndpointSlice| slice.managed_by().is_some_and(|by| by == controller);
     let changes = &plan.endpoint_slices;
     let updated = changes.update.iter().map(|slice| &slice.meta.name);
@@ -139,9 +152,6 @@ fn in_slices(state: &State<'_>, plan: &Plan, controller: &str, all: &mut Vec<Dri
     let stored = state.slices.iter().copied().filter(is_its_own).filter(|slice| !slice.meta.deleting());
     let stored: Vec<&EndpointSlice> = stored.filter(|s| planned.binary_search(&&s.meta.name).is_ok()).collect();
     let desired: Vec<&EndpointSlice> = plan.desired_slices(state).into_iter().filter(is_its_own).collect();
-    if desired.is_empty() && controller == names::MIRROR_CONTROLLER && orphaned_slices(state).next().is_some() {
-        return;
-    }
     let ports = |slices: &[&EndpointSlice]| slices.iter().map(|slice| slice_ports(slice)).collect::<Vec<_>>();
     let (before, after) = (ports(&stored), ports(&desired));
     differences(PublishedList::Slices, slice_entries(&stored, &before), &slice_entries(&desired, &after), all);
@@ -232,6 +242,9 @@ mod tests {
     use super::*;
     use crate::{model::builders, plan::PlanRequest};
 
+    /// A name, a state, what is changed in it, and what is found.
+    type Case<'a> = (&'a str, Value, Vec<(String, Value)>, &'a [&'a str]);
+
     /// Two ready pods, one pod that is not ready, and what the controllers have stored for them.
     fn stored() -> Value {
         let pod = |i: usize| {
@@ -271,7 +284,7 @@ mod tests {
     fn found(state: &Value) -> Vec<String> {
         let request: PlanRequest = serde_json::from_value(state.clone()).unwrap();
         let plan = request.plan();
-        let found = request.with_state(|state, _| drift(state, &plan));
+        let found = request.with_state(|state, controllers| drift(state, &plan, controllers));
         found.iter().map(|drift| format!("{:?} {:?} {drift} {}", drift.class, drift.list, drift.ports)).collect()
     }
 
@@ -281,7 +294,6 @@ mod tests {
         let mut copy = stored()["endpointSlices"][0].clone();
         copy["metadata"]["name"] = json!("web-2");
         let slice = |field: &str| format!("/endpointSlices/0/endpoints/{field}");
-        type Case<'a> = (&'a str, Value, Vec<(String, Value)>, &'a [&'a str]);
         let cases: Vec<Case<'_>> = vec![
             ("nothing differs", stored(), vec![], &[]),
             ("labels do not count", stored(), vec![("/endpointSlices/0/metadata/labels/x".into(), json!("y"))], &[]),

@@ -15,5 +15,5 @@ pub use aspect::Aspect;
 pub use change::{ChangedObject, ObjectChange, Verb, changes, publishes_nothing};
 pub use difference::PublishedChange;
 pub(crate) use difference::{published_endpoints, published_slices};
-pub use drift::{Drift, DriftClass, PublishedList, drift};
+pub use drift::{Drift, DriftClass, PublishedList, drift, orphaned_slices};
 pub use tally::{Tally, Writes};

@@ -10,7 +10,7 @@ use std::{
 };
 
 use roster_engine::{
-    compare::{Drift, PublishedList},
+    compare::{Drift, DriftClass, PublishedList},
     model::HashSeed,
 };
 use tokio::time::Instant;
@@ -23,6 +23,8 @@ use crate::servers::controller::queue::ServiceKey;
 const AFTER_A_WRITE: Duration = Duration::from_secs(2);
 /// It waits so long before it corrects what others have written (upstream: `endpointSliceChangeMinSyncDelay`).
 const CORRECTION: Duration = Duration::from_secs(1);
+/// How long the garbage collector may take: it deletes some tens of objects a second.
+const COLLECTION: Duration = Duration::from_secs(30);
 /// How long past differences are reported.
 const RECENT: Duration = Duration::from_mins(10);
 /// How many past differences are reported.
@@ -60,6 +62,8 @@ struct FoundDrift {
     woken: Option<Instant>,
     /// The reference is not woken for what has caused it.
     is_forgotten: bool,
+    /// It is left to the garbage collector, when its Service goes.
+    is_collected: bool,
     /// It arose when the list was written.
     is_edited: bool,
     /// The list was written after it arose.
@@ -84,7 +88,12 @@ impl FoundDrift {
 
     /// When it counts.
     fn due(&self, grace: Duration) -> Instant {
-        self.begin() + grace + if self.follows_a_write { AFTER_A_WRITE } else { Duration::ZERO }
+        let more = match (self.is_collected, self.follows_a_write) {
+            (true, _) => COLLECTION,
+            (false, true) => AFTER_A_WRITE,
+            (false, false) => Duration::ZERO,
+        };
+        self.begin() + grace + more
     }
 
     /// How long the reference may wait of its own will.
@@ -170,15 +179,15 @@ impl DriftBook {
             self.ended(key, drift, &found, now);
         }
         for drift in drifts {
-            let writes_it = match drift.list {
-                PublishedList::Endpoints => notice.endpoints,
-                PublishedList::Slices => notice.slices,
-            };
+            let (writes_it, reacts) = notice.of_list(drift.list);
+            // The garbage collector deletes the slices of a Service that is gone.
+            let is_collected = drift.class == DriftClass::Orphan && drift.list == PublishedList::Slices && !writes_it;
+            let reacts = reacts && !is_collected;
             if let Some(found) = record.found.get_mut(drift) {
                 found.is_written |= writes_it;
                 found.follows_a_write |= writes_it;
                 found.is_stuck &= !found.is_written;
-                if notice.reacts && found.woken.is_none() {
+                if reacts && found.woken.is_none() {
                     found.woken = Some(now);
                     // It is settled now, or something is wrong.
                     found.named = found.named.filter(|class| *class != ShadowClass::Unsettled);
@@ -187,8 +196,9 @@ impl DriftBook {
             }
             let found = FoundDrift {
                 since: now,
-                woken: notice.reacts.then_some(now),
-                is_forgotten: notice.cluster && !writes_it,
+                woken: reacts.then_some(now),
+                is_collected,
+                is_forgotten: notice.cluster && !writes_it && !is_collected,
                 is_edited: writes_it,
                 is_written: false,
                 follows_a_write: was_written,
@@ -252,11 +262,14 @@ impl DriftBook {
         look.again.or_else(|| look.is_due.then(|| now + self.grace()))
     }
 
-    /// What was wrong with the Service is written.
-    pub(super) fn healed(&mut self, key: &ServiceKey, now: Instant) {
+    /// It was tried to write what was wrong with the Service, and this many writes were accepted.
+    pub(super) fn healed(&mut self, key: &ServiceKey, writes: usize, now: Instant) {
         let Some(record) = self.services.get_mut(key) else { return };
         record.healed.retain(|at| now.duration_since(*at) < RECENT);
         record.healed.push(now);
+        if writes == 0 {
+            return;
+        }
         for (drift, found) in std::mem::take(&mut record.found) {
             let class = found.named.unwrap_or(drift.class.into());
             *self.healed.entry(class).or_default() += 1;
@@ -357,10 +370,12 @@ mod tests {
 
     use super::*;
 
-    const POD_READY: Notice = Notice { cluster: true, endpoints: false, slices: false, reacts: true };
-    const PHASE_ONLY: Notice = Notice { reacts: false, ..POD_READY };
-    const SLICE_WRITTEN: Notice = Notice { cluster: false, endpoints: false, slices: true, reacts: true };
-    const NOTHING: Notice = Notice { cluster: false, endpoints: false, slices: false, reacts: false };
+    const NOTHING: Notice =
+        Notice { cluster: false, endpoints: false, slices: false, wakes_endpoints: false, wakes_slices: false };
+    const PHASE_ONLY: Notice = Notice { cluster: true, ..NOTHING };
+    const POD_READY: Notice = Notice { wakes_endpoints: true, wakes_slices: true, ..PHASE_ONLY };
+    const SLICE_WRITTEN: Notice = Notice { slices: true, wakes_slices: true, ..NOTHING };
+    const ENDPOINTS_WRITTEN: Notice = Notice { endpoints: true, ..NOTHING };
 
     /// A book about one Service, and a clock.
     struct Run {
@@ -491,7 +506,7 @@ mod tests {
             assert_eq!(run.confirm(ms + 800), ("ready-pod-missing=1 stuck=1".to_owned(), false));
             assert_eq!(run.look(ms + 801, &["10.0.0.1"], NOTHING), Some(ms + 2000));
             assert_eq!(run.confirm(ms + 2000), (String::new(), true));
-            run.book.healed(&key(), run.at(ms + 2000));
+            run.book.healed(&key(), 1, run.at(ms + 2000));
             assert_eq!((run.look(ms + 2001, &[], SLICE_WRITTEN), run.named(ms + 2001)), (None, String::new()));
         }
         run.look(30_000, &["10.0.0.1"], POD_READY);
@@ -501,6 +516,38 @@ mod tests {
         let later = 2000 + RECENT.as_secs() * 1000;
         assert_eq!(run.look(later, &["10.0.0.1"], NOTHING), Some(0));
         assert_eq!(run.book.totals(ShadowClass::ReadyPodMissing), (4, 3));
+    }
+
+    #[test]
+    fn the_garbage_collector_has_more_time_and_is_not_stuck() {
+        for (notice, due, named) in [(POD_READY, 30_800, "orphan=1"), (SLICE_WRITTEN, 800, "orphan=1")] {
+            let mut run = Run::new(None);
+            run.drifts = vec![Drift { class: DriftClass::Orphan, ..drift("web-1") }];
+            let look = run.book.looked(&key(), &run.drifts.clone(), notice, run.at(0));
+            assert_eq!(look.again, Some(run.at(due)));
+            assert_eq!(run.confirm(due).0, named);
+        }
+    }
+
+    #[test]
+    fn a_write_of_one_list_says_nothing_of_the_other() {
+        let mut run = Run::new(None);
+        run.look(0, &["10.0.0.1"], PHASE_ONLY);
+        assert_eq!(run.look(10, &["10.0.0.1"], ENDPOINTS_WRITTEN), Some(800));
+        assert_eq!(run.confirm(800).0, "unsettled=1");
+    }
+
+    #[test]
+    fn what_cannot_be_healed_stays_in_the_report() {
+        let mut run = Run::new(Some(1000));
+        run.look(0, &["10.0.0.1"], POD_READY);
+        run.confirm(800);
+        for ms in [1000, 2000, 3000] {
+            assert_eq!(run.confirm(ms), (String::new(), true));
+            run.book.healed(&key(), 0, run.at(ms));
+        }
+        assert_eq!(run.named(3000), "ready-pod-missing stuck");
+        assert_eq!(run.look(3001, &["10.0.0.1"], NOTHING), None, "it is left alone");
     }
 
     #[test]

@@ -4,13 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
-    extract::State,
-    http::StatusCode,
+    extract::{Query, Request, State},
     response::{IntoResponse, Response},
     routing::get,
 };
 use roster_engine::{
     compare::{Drift, PublishedList},
+    model::Resource,
     phrase::counted,
 };
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,14 @@ use super::{
     drift_book::{NamedDrifts, PastDrift},
     shadow_class::ShadowClass,
 };
-use crate::servers::controller::cluster_copy::ClusterCopy;
+use crate::{
+    kube_api::WatchMetrics,
+    runtime::status_error::StatusError,
+    servers::controller::{admin_readers::AdminReaders, cluster_copy::ClusterCopy, permissions::watched},
+};
+
+/// Its path.
+const DRIFT: &str = "/v1/drift";
 
 /// How many Services are listed; the others are counted.
 const LISTED: usize = 1000;
@@ -32,6 +39,8 @@ const LISTED: usize = 1000;
 pub struct DriftReport {
     /// How many Services are compared.
     pub services: usize,
+    /// Resources of which the watch has failed for a minute: what is said about them is old.
+    pub stale: Vec<String>,
     /// How long a difference may last before it is reported.
     pub grace_seconds: f64,
     /// How long the controllers have taken, of the latest differences.
@@ -105,11 +114,14 @@ fn seconds(time: Duration) -> f64 {
 }
 
 impl DriftReport {
-    fn of(shadow: &Shadow, services: usize, now: Instant) -> Self {
+    fn of(shadow: &Shadow, copy: &ClusterCopy, stale: Vec<String>, namespace: Option<&str>, now: Instant) -> Self {
         let book = shadow.book();
-        let named = book.named(now);
+        let mut named = book.named(now);
+        named.retain(|(key, ..)| namespace.is_none_or(|namespace| key.namespace == namespace));
         let is_alarm = |named: &NamedDrifts| named.class != ShadowClass::Unsettled;
         let drifting = named.iter().filter(|(_, named, _)| named.iter().any(is_alarm)).count();
+        // Those that are only unsettled come last.
+        named.sort_by_key(|(_, named, _)| !named.iter().any(is_alarm));
         let entries = named.iter().take(LISTED).flat_map(|(key, named, contested)| {
             named.iter().map(|named| ServiceDrift {
                 namespace: key.namespace.to_string(),
@@ -124,12 +136,17 @@ impl DriftReport {
         });
         let latency = book.percentile(50).zip(book.percentile(99));
         Self {
-            services,
+            services: copy.services(),
+            stale,
             grace_seconds: seconds(book.grace()),
             latency: latency.map(|(p50, p99)| DriftLatency { p50_seconds: seconds(p50), p99_seconds: seconds(p99) }),
             drifting,
             drift: entries.collect(),
-            past: book.past().map(|past| PastReport::of(past, now)).collect(),
+            past: book
+                .past()
+                .filter(|past| namespace.is_none_or(|namespace| past.key.namespace == namespace))
+                .map(|past| PastReport::of(past, now))
+                .collect(),
         }
     }
 }
@@ -175,18 +192,41 @@ pub(super) fn sentence(named: &NamedDrifts) -> String {
     format!("{what}: {}{more}", named.join(", "))
 }
 
-/// `GET /v1/drift`.
-pub(in super::super) fn drift_routes(shadow: Arc<Shadow>, copy: Arc<ClusterCopy>) -> Router {
-    Router::new().route("/v1/drift", get(answer)).with_state((shadow, copy))
+struct DriftState {
+    shadow: Arc<Shadow>,
+    copy: Arc<ClusterCopy>,
+    watches: WatchMetrics,
+    readers: Arc<AdminReaders>,
 }
 
-async fn answer(State((shadow, copy)): State<(Arc<Shadow>, Arc<ClusterCopy>)>) -> Response {
-    if let Err(why) = copy.synced() {
-        return (StatusCode::SERVICE_UNAVAILABLE, why).into_response();
+/// `GET /v1/drift`, also with `?namespace=`. Who may read it: [`AdminReaders`].
+pub(in super::super) fn drift_routes(
+    shadow: Arc<Shadow>,
+    copy: Arc<ClusterCopy>,
+    watches: WatchMetrics,
+    readers: Arc<AdminReaders>,
+) -> Router {
+    let state = DriftState { shadow, copy, watches, readers };
+    Router::new().route(DRIFT, get(answer)).with_state(Arc::new(state))
+}
+
+#[derive(Deserialize)]
+struct DriftQuery {
+    namespace: Option<String>,
+}
+
+async fn answer(
+    State(state): State<Arc<DriftState>>,
+    Query(query): Query<DriftQuery>,
+    request: Request,
+) -> Result<Response, StatusError> {
+    state.readers.may_get(&request.into_parts().0, DRIFT).await?;
+    state.copy.synced().map_err(StatusError::busy)?;
+    if !state.copy.leads() {
+        return Err(StatusError::busy("another replica compares: this one does not hold the Lease"));
     }
-    if !copy.leads() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "another replica compares: this one does not hold the Lease")
-            .into_response();
-    }
-    Json(DriftReport::of(&shadow, copy.services(), Instant::now())).into_response()
+    let stale = watched(state.copy.controllers()).map(Resource::plural);
+    let stale = stale.filter(|kind| state.watches.is_stale(kind)).map(str::to_owned).collect();
+    let namespace = query.namespace.as_deref();
+    Ok(Json(DriftReport::of(&state.shadow, &state.copy, stale, namespace, Instant::now())).into_response())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kube::Client;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use roster_engine::model::{Labels, Pod, Resource, Service, installed::CONTROLLER};
+use roster_engine::model::{EndpointSlice, Labels, Pod, Resource, Service, installed::CONTROLLER};
 
 use crate::{
     kube_api::{WriteError, Writer},
@@ -25,7 +25,8 @@ pub(super) async fn fresh_input(
     applier: &Applier,
     key: &ServiceKey,
 ) -> Result<ServiceInput, ApplyError> {
-    applier.read(key).await?;
+    // Not for the copy: the watch tells what has happened, in order.
+    let (endpoints, slices) = applier.stored(key).await?;
     let read = async {
         let query = format!("fieldSelector=metadata.name%3D{}", key.name);
         let (services, _) = lists::<Service>(client, Resource::Service, key).list(&query).await?;
@@ -45,7 +46,10 @@ pub(super) async fn fresh_input(
         attempt: Attempt::Read,
         failure: Failure::Failed(Box::new(error)),
     })?;
-    Ok(ServiceInput { service, pods, ..copy.input(key) })
+    let endpoints = endpoints.and_then(|(list, _)| list.into_iter().next()).map(Arc::new);
+    let mut slices: Vec<Arc<EndpointSlice>> = slices.into_iter().flat_map(|(list, _)| list).map(Arc::new).collect();
+    slices.sort_unstable_by(|a, b| a.meta.name.cmp(&b.meta.name));
+    Ok(ServiceInput { service, pods, endpoints, slices, ..copy.input(key) })
 }
 
 fn lists<K: serde::de::DeserializeOwned>(client: &Client, resource: Resource, key: &ServiceKey) -> Writer<K> {

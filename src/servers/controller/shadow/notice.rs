@@ -4,7 +4,10 @@
 //! the Service, and nothing is broken meanwhile. (Upstream: `GetServicesToUpdateOnPodChange`, `podEndpointsChanged`, and the event
 //! handlers of the three controllers.)
 
-use roster_engine::model::{EndpointSlice, Endpoints, Node, Pod, PodReadiness, Service};
+use roster_engine::{
+    compare::PublishedList,
+    model::{EndpointSlice, Endpoints, Node, Pod, PodReadiness, Service},
+};
 use roster_manifests::inventory::{Live, PlanningRows};
 
 use super::super::affected::ObjectChange;
@@ -19,23 +22,34 @@ pub(in super::super) struct Notice {
     pub(super) endpoints: bool,
     /// One of its slices was written or deleted.
     pub(super) slices: bool,
-    /// The reference has put the Service into its queue.
-    pub(super) reacts: bool,
+    /// The reference has put the Service into its queue of Endpoints.
+    pub(super) wakes_endpoints: bool,
+    /// The same for slices.
+    pub(super) wakes_slices: bool,
 }
 
 impl Notice {
+    /// Whether a list was written or deleted, and whether the reference looks at it.
+    pub(super) fn of_list(self, list: PublishedList) -> (bool, bool) {
+        match list {
+            PublishedList::Endpoints => (self.endpoints, self.wakes_endpoints),
+            PublishedList::Slices => (self.slices, self.wakes_slices),
+        }
+    }
+
     /// Both.
     pub(in super::super) fn and(self, other: Self) -> Self {
         Self {
             cluster: self.cluster || other.cluster,
             endpoints: self.endpoints || other.endpoints,
             slices: self.slices || other.slices,
-            reacts: self.reacts || other.reacts,
+            wakes_endpoints: self.wakes_endpoints || other.wakes_endpoints,
+            wakes_slices: self.wakes_slices || other.wakes_slices,
         }
     }
 
     fn of_cluster(reacts: bool) -> Self {
-        Self { cluster: true, reacts, ..Self::default() }
+        Self { cluster: true, wakes_endpoints: reacts, wakes_slices: reacts, ..Self::default() }
     }
 
     /// It does not look at a phase, a port or a hostname of its own.
@@ -61,11 +75,12 @@ impl Notice {
             let service = cluster.services.last_known().get(&endpoints.meta.namespace, &endpoints.meta.name);
             service.is_some_and(|service| service.selector.is_none())
         });
-        Self { endpoints: true, reacts: is_mirrored || change.after.is_none(), ..Self::default() }
+        let is_gone = change.after.is_none();
+        Self { endpoints: true, wakes_endpoints: is_gone, wakes_slices: is_mirrored, ..Self::default() }
     }
 
     /// It sees that others have written a slice.
     pub(in super::super) fn of_slice(_: &ObjectChange<EndpointSlice>) -> Self {
-        Self { slices: true, reacts: true, ..Self::default() }
+        Self { slices: true, wakes_slices: true, ..Self::default() }
     }
 }

@@ -40,12 +40,13 @@ impl ShadowMetrics {
         let (book, now) = (self.0.book(), Instant::now());
         let all = book.named(now);
         let classes = ShadowClass::ALL.map(|class| {
-            let of_class = || all.iter().filter_map(move |(_, named, _)| named.iter().find(|n| n.class == class));
+            let of_class = || all.iter().flat_map(|(_, named, _)| named).filter(move |named| named.class == class);
+            let services = all.iter().filter(|(_, named, _)| named.iter().any(|n| n.class == class)).count();
             let now_there = of_class().map(|named| now.duration_since(named.since)).max();
             let slow = book.past().filter(|past| past.class == class && class == ShadowClass::Slow);
             let oldest = now_there.or(slow.map(|past| past.lasted).max()).unwrap_or_default();
             let (named, healed) = book.totals(class);
-            ClassValues { class, oldest, services: of_class().count(), named, healed }
+            ClassValues { class, oldest, services, named, healed }
         });
         (classes.into(), book.grace())
     }

@@ -7,7 +7,7 @@ use std::{
 
 use kube::Client;
 use roster_engine::{
-    compare::{Drift, drift},
+    compare::{Drift, drift, orphaned_slices},
     model::ObjectKey,
     state::{Event, EventType, Plan},
 };
@@ -32,6 +32,8 @@ use crate::{
     },
 };
 
+/// The pause before a Service with an incomplete plan is looked at again.
+const INCOMPLETE: Duration = Duration::from_secs(30);
 /// How many Services are read from the API server at the same time. All of them are to be read when a controller stops.
 const READS: usize = 4;
 
@@ -73,11 +75,10 @@ impl Shadow {
         let look = self.book().looked(key, &drifts, due.notice, Instant::now());
         let mut again = look.again;
         if look.is_due {
-            let errors = self.confirm(client, copy, applier, events, key).await;
-            if !errors.is_empty() {
-                return errors;
-            }
-            again = self.book().again(key, Instant::now());
+            again = match self.confirm(client, copy, applier, events, key).await {
+                Ok(again) => again,
+                Err(errors) => return errors,
+            };
         }
         if let Some(again) = again {
             copy.wake_at(key, again);
@@ -92,27 +93,43 @@ impl Shadow {
         applier: &Applier,
         events: &Events,
         key: &ServiceKey,
-    ) -> Vec<ApplyError> {
+    ) -> Result<Option<Instant>, Vec<ApplyError>> {
         // It is never closed.
         let _turn = self.reads.acquire().await;
         let input = match fresh_input(client, copy, applier, key).await {
             Ok(input) => input,
-            Err(error) => return vec![error],
+            Err(error) => return Err(vec![error]),
         };
-        let (plan, drifts) = compared(copy, &input);
+        let (mut plan, drifts) = compared(copy, &input);
+        if !plan.errors.is_empty() {
+            // A pod whose node is missing, say: the copy of the nodes may be old, and what the plan leaves out may be right.
+            let (namespace, service, errors) = (&key.namespace, &key.name, &plan.errors);
+            tracing::info!(%namespace, %service, ?errors, "a Service is not judged: its plan is incomplete");
+            return Ok(Some(Instant::now() + INCOMPLETE));
+        }
         let (named, heals) = self.book().confirm(key, &drifts, Instant::now());
         self.say(events, &input, key, &named);
         if !heals {
-            return Vec::new();
+            return Ok(self.book().again(key, Instant::now()));
         }
-        let (errors, _) = applier.apply(key, &input, plan).await;
-        if errors.is_empty() {
-            self.book().healed(key, Instant::now());
+        // The reference leaves them to the garbage collector, which has had its time.
+        let orphans = input.with_state(|state| {
+            let of_service = orphaned_slices(state, copy.controllers()).map(|slice| slice.meta.name.clone());
+            of_service.filter(|name| !plan.endpoint_slices.delete.contains(name)).collect::<Vec<_>>()
+        });
+        plan.endpoint_slices.delete.extend(orphans);
+        let (errors, writes) = applier.apply(key, &input, plan).await;
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        self.book().healed(key, writes, Instant::now());
+        if writes > 0 {
             let message = format!("written, after {}", sentences(drifts.len(), self.options.heal_after));
             tracing::warn!(namespace = %key.namespace, service = %key.name, message, "a Service was healed");
             self.send(events, &input, key, EventType::Normal, "EndpointsHealed", message);
         }
-        errors
+        // Whether it is right now, the next look tells.
+        Ok(self.book().again(key, Instant::now()).or_else(|| Some(Instant::now())))
     }
 
     fn say(&self, events: &Events, input: &ServiceInput, key: &ServiceKey, named: &[NamedDrifts]) {
@@ -153,8 +170,11 @@ fn compared(copy: &ClusterCopy, input: &ServiceInput) -> (Plan, Vec<Drift>) {
     let is_left_over = input.service.is_none() && input.endpoints.as_deref().is_some_and(is_written_by_controller);
     let cause = if is_left_over { Cause::Leftover } else { Cause::Change };
     let compare = || {
+        if !copy.is_in_scope(input) {
+            return (Plan::default(), Vec::new());
+        }
         let (plan, _) = copy.plan_of(input, cause);
-        let drifts = input.with_state(|state| drift(state, &plan));
+        let drifts = input.with_state(|state| drift(state, &plan, copy.controllers()));
         (plan, drifts)
     };
     if input.is_large() { aside(compare) } else { compare() }

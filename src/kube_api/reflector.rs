@@ -7,7 +7,10 @@ use std::time::Duration;
 use futures::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture};
 use kube::{
     Resource as _,
-    runtime::{WatchStreamExt, watcher},
+    runtime::{
+        utils::{Backoff, StreamBackoff},
+        watcher::{self, DefaultBackoff},
+    },
 };
 use roster_engine::model::{Resource, json::message::message};
 use roster_manifests::inventory::{Loss, Sink};
@@ -20,7 +23,27 @@ use super::{
 };
 use crate::runtime::aside::aside;
 
-/// The pause before the next list when an object of a list cannot be read: the longest one of kube's watcher between failures.
+/// The pauses of kube's watcher, up to another longest one.
+struct WatchPauses {
+    pauses: DefaultBackoff,
+    longest: Duration,
+}
+
+impl Iterator for WatchPauses {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        self.pauses.next().map(|pause| pause.min(self.longest))
+    }
+}
+
+impl Backoff for WatchPauses {
+    fn reset(&mut self) {
+        self.pauses.reset();
+    }
+}
+
+/// The pause before the next list when an object of a list cannot be read: as long as the longest one of kube's watcher between failures.
 const UNREADABLE: Duration = Duration::from_secs(30);
 
 /// A watch ended, which kube's watcher never does by itself.
@@ -53,7 +76,10 @@ async fn follow(
 ) -> Result<(), WatchEnded> {
     let resource = place.resource;
     let name = resource.plural();
-    let watch = || watch_events(client.clone(), place.clone(), streaming.clone()).default_backoff().boxed();
+    let watch = || {
+        let pauses = WatchPauses { pauses: DefaultBackoff::default(), longest: place.longest_pause };
+        StreamBackoff::new(watch_events(client.clone(), place.clone(), streaming.clone()), pauses).boxed()
+    };
     let mut events = watch();
     // A list without them would say that these objects do not exist.
     let (mut listed, mut unreadable) = (0_usize, 0_usize);

@@ -30,6 +30,9 @@ use tokio::time::{error::Elapsed, timeout};
 
 use super::watched_object::WatchedObject;
 
+/// The longest pause before a watch that has failed is tried again: kube's, with its jitter.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
 /// Objects in a page of a list.
 const PAGE: u32 = 500;
 
@@ -62,6 +65,8 @@ pub(crate) struct WatchPlace {
     pub(super) resource: Resource,
     /// Only in this namespace.
     pub(super) namespace: Option<String>,
+    /// The longest pause before a watch that has failed is tried again.
+    pub(super) longest_pause: Duration,
 }
 
 impl WatchPlace {
@@ -75,7 +80,7 @@ impl WatchPlace {
 
 impl From<Resource> for WatchPlace {
     fn from(resource: Resource) -> Self {
-        Self { resource, namespace: None }
+        Self { resource, namespace: None, longest_pause: LONGEST_PAUSE }
     }
 }
 

@@ -43,7 +43,7 @@ pub struct StartedController {
 
 /// Starts the watches and the workers.
 pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) -> anyhow::Result<StartedController> {
-    let cluster = Cluster::connect(&options.cluster).await?.within(options.scope.namespace.clone());
+    let cluster = Cluster::connect(&options.cluster).await?.eager().within(options.scope.namespace.clone());
     let pacing = if options.shadow.is_some() { Pacing::AtOnce } else { Pacing::Batch(options.batch) };
     let copy = Arc::new(ClusterCopy::new(options.controllers.clone(), options.plan, pacing, options.scope.clone()));
     let (watches, metrics) = (WatchMetrics::default(), ControllerMetrics::new());

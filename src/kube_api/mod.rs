@@ -32,4 +32,4 @@ pub(crate) use reflector::reflect;
 #[cfg(test)]
 pub(crate) use watch_events::ListStreaming;
 pub use watch_failures::WatchMetrics;
-pub(crate) use writer::{WriteError, WriteOutcome, Writer};
+pub(crate) use writer::{WriteError, WriteOutcome, Writer, by_labels, by_name};

@@ -10,6 +10,7 @@ use kube::{
     api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, Request},
     core::{request, response::Status},
 };
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use roster_engine::model::Resource;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -189,6 +190,17 @@ where
     }
 }
 
+/// A query for the object of a name.
+pub(crate) fn by_name(name: &str) -> String {
+    format!("fieldSelector=metadata.name%3D{}", utf8_percent_encode(name, NON_ALPHANUMERIC))
+}
+
+/// A query for the objects with all of these labels, such as `labelSelector=app%3Dweb%2Ctier%3Dfront`.
+pub(crate) fn by_labels<'a>(labels: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let pairs: Vec<String> = labels.into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+    format!("labelSelector={}", utf8_percent_encode(&pairs.join(","), NON_ALPHANUMERIC))
+}
+
 #[derive(Deserialize)]
 struct List<K> {
     items: Vec<K>,
@@ -254,6 +266,18 @@ mod tests {
 
     fn writer(router: Router) -> Writer<Secret> {
         Writer::new(Client::new(router, "default"), Resource::Secret, Some("n"), "m")
+    }
+
+    #[test]
+    fn selectors_are_encoded() {
+        for (selector, want) in [
+            (&[][..], "labelSelector="),
+            (&[("app", "web")][..], "labelSelector=app%3Dweb"),
+            (&[("a.io/b", "x"), ("c", "")][..], "labelSelector=a%2Eio%2Fb%3Dx%2Cc%3D"),
+        ] {
+            assert_eq!(by_labels(selector.iter().copied()), want);
+        }
+        assert_eq!(by_name("web"), "fieldSelector=metadata.name%3Dweb");
     }
 
     #[tokio::test(start_paused = true)]

@@ -16,19 +16,20 @@ use roster_engine::{
     model::{AddressType, EndpointSlice, Endpoints, ObjectMeta, Resource, Text, installed::CONTROLLER, names},
     state::{EndpointsAction, Plan, SliceChanges},
 };
+use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
 use super::{
     apply_error::{ApplyError, Attempt, Failure},
     cluster_copy::ClusterCopy,
     metrics::{ControllerMetrics, SliceOperation},
-    permissions::watched,
+    permissions::watches,
     queue::ServiceKey,
     service_input::ServiceInput,
     token_bucket::{TokenBucket, WriteRate},
     watched_value::Watched,
 };
-use crate::kube_api::{LeaseDeadline, WriteError, WriteOutcome, Writer};
+use crate::kube_api::{LeaseDeadline, WriteError, WriteOutcome, Writer, by_labels, by_name};
 
 /// Lists, with their versions.
 type StoredLists = (Option<(Vec<Endpoints>, String)>, Option<(Vec<EndpointSlice>, String)>);
@@ -201,11 +202,8 @@ impl Applier {
         Err(ApplyError { key: key.clone(), attempt, failure: Failure::NotLeading })
     }
 
-    fn writer<K: serde::Serialize + serde::de::DeserializeOwned>(
-        &self,
-        resource: Resource,
-        key: &ServiceKey,
-    ) -> Writer<K> {
+    /// A writer of objects in the namespace of a Service.
+    pub(super) fn writer<K: DeserializeOwned>(&self, resource: Resource, key: &ServiceKey) -> Writer<K> {
         Writer::new(self.client.clone(), resource, Some(&key.namespace), CONTROLLER)
     }
 
@@ -258,14 +256,14 @@ impl Applier {
     pub(super) async fn stored(&self, key: &ServiceKey) -> Result<StoredLists, ApplyError> {
         let read = async {
             self.turn().await;
-            let watches = |resource| watched(self.copy.controllers()).any(|watched| watched == resource);
+            let watches = |resource| watches(self.copy.controllers(), resource);
             let (mut endpoints, mut slices) = (None, None);
             if watches(Resource::Endpoints) {
-                let query = format!("fieldSelector=metadata.name%3D{}", key.name);
+                let query = by_name(&key.name);
                 endpoints = Some(self.writer::<Endpoints>(Resource::Endpoints, key).list(&query).await?);
             }
             if watches(Resource::EndpointSlice) {
-                let query = format!("labelSelector={}%3D{}", names::SERVICE_NAME.replace('/', "%2F"), key.name);
+                let query = by_labels([(names::SERVICE_NAME, key.name.as_str())]);
                 slices = Some(self.writer::<EndpointSlice>(Resource::EndpointSlice, key).list(&query).await?);
             }
             Ok((endpoints, slices))

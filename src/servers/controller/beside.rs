@@ -36,15 +36,19 @@ pub(super) fn query_of(service: &Service) -> Option<Result<LabelQuery, String>> 
     Some(query.and_then(|query| if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(query) }))
 }
 
+fn own(slices: &[Arc<EndpointSlice>]) -> impl Iterator<Item = &Arc<EndpointSlice>> {
+    slices.iter().filter(|slice| slice.managed_by().is_some_and(|by| by == MANAGER))
+}
+
 /// The slices of this controller, as the reference names them.
 pub(super) fn slices_as_reference(slices: &[Arc<EndpointSlice>]) -> Vec<Arc<EndpointSlice>> {
-    let own = slices.iter().filter(|slice| slice.managed_by().is_some_and(|by| by == MANAGER));
-    own.map(|slice| {
-        let mut slice = EndpointSlice::clone(slice);
-        slice.meta.labels.insert(names::SLICE_MANAGED_BY, names::SLICE_CONTROLLER);
-        Arc::new(slice)
-    })
-    .collect()
+    own(slices)
+        .map(|slice| {
+            let mut slice = EndpointSlice::clone(slice);
+            slice.meta.labels.insert(names::SLICE_MANAGED_BY, names::SLICE_CONTROLLER);
+            Arc::new(slice)
+        })
+        .collect()
 }
 
 /// The Endpoints of this controller, as the reference labels them.
@@ -86,8 +90,7 @@ pub(super) fn leftovers(
 ) -> Plan {
     let mut plan = Plan::default();
     if service.is_some() {
-        let own = slices.iter().filter(|slice| slice.managed_by().is_some_and(|by| by == MANAGER));
-        plan.endpoint_slices.delete = own.map(|slice| slice.meta.name.clone()).collect();
+        plan.endpoint_slices.delete = own(slices).map(|slice| slice.meta.name.clone()).collect();
     }
     if endpoints.is_some_and(is_own) {
         plan.endpoints = EndpointsAction::Delete;

@@ -334,7 +334,8 @@ impl ClusterCopy {
             return;
         }
         let now = Instant::now();
-        let notice = T::notice(change, &state.cluster);
+        // Only the shadow asks what the reference makes of it.
+        let notice = (self.pacing == Pacing::AtOnce).then(|| T::notice(change, &state.cluster));
         for Wake { key, cause, pace, origin } in T::affected(change, &state.cluster, &self.plan) {
             let delay = match (&self.pacing, pace) {
                 (Pacing::AtOnce, _) | (_, Pace::Now) => Duration::ZERO,
@@ -342,7 +343,9 @@ impl ClusterCopy {
                 (Pacing::Batch(batch), Pace::Correction) => CORRECTION.max(*batch),
             };
             state.queue.wake_for(&key, now + delay, cause, (origin, now));
-            state.queue.note(&key, notice);
+            if let Some(notice) = notice {
+                state.queue.note(&key, notice);
+            }
             self.woken.notify_one();
         }
     }

@@ -14,9 +14,8 @@ use tokio::time::advance;
 
 use super::{
     cluster_copy::{ClusterCopy, Pacing},
-    queue::{Cause, DueService, ServiceKey, SyncEnd},
+    queue::{Cause, DueService, Notice, ServiceKey, SyncEnd},
     service_scope::ServiceScope,
-    shadow::Notice,
     watched_value::Watched,
 };
 

@@ -22,7 +22,7 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::Instant};
 use super::{
     admin_readers::AdminReaders,
     cluster_copy::{ClusterCopy, ServiceReport},
-    permissions::watched,
+    permissions::watches,
     queue::{QueuedReport, ServiceKey},
     sync_counts::{SliceCounts, WantedSlices},
     sync_records::{SyncRecord, SyncResult},
@@ -70,7 +70,7 @@ fn of_service(copy: &ClusterCopy, key: &ServiceKey, now: Instant) -> Result<Valu
     if !is_known && report.queued.is_none() && report.record.is_none() {
         return Err(unknown(&key.namespace, &key.name));
     }
-    let watches = |resource| watched(copy.controllers()).any(|watched| watched == resource);
+    let watches = |resource| watches(copy.controllers(), resource);
     let unknown = UnknownKinds {
         pods: !watches(Resource::Pod),
         nodes: !watches(Resource::Node),

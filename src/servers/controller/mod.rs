@@ -27,6 +27,7 @@ mod event_log;
 mod event_sender;
 mod leadership;
 mod metrics;
+mod noticed;
 mod options;
 mod permissions;
 mod queue;

@@ -81,6 +81,11 @@ pub fn permissions_to_write(controllers: &[Controller]) -> Vec<Permission> {
     all
 }
 
+/// Whether the controllers watch a resource.
+pub(super) fn watches(controllers: &[Controller], resource: Resource) -> bool {
+    watched(controllers).any(|watched| watched == resource)
+}
+
 /// What it takes to send Events.
 pub fn permissions_for_events() -> Vec<Permission> {
     vec![Permission::of(&[Resource::Event], &["create", "patch"])]

@@ -13,8 +13,6 @@ use std::{
 use roster_engine::model::{HashSeed, Text};
 use tokio::time::Instant;
 
-use super::shadow::Notice;
-
 /// The pauses after failures: doubled from the first one up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -69,6 +67,35 @@ impl Origin {
             Self::Pods => "pods",
             Self::Nodes => "nodes",
             Self::Other => "other",
+        }
+    }
+}
+
+/// The changes that concern a Service since it was looked at last.
+#[expect(clippy::struct_excessive_bools, reason = "what has changed does not depend on what the reference makes of it")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Notice {
+    /// The Service, a pod or a node has changed.
+    pub(super) cluster: bool,
+    /// Its Endpoints were written or deleted.
+    pub(super) endpoints: bool,
+    /// One of its slices was written or deleted.
+    pub(super) slices: bool,
+    /// The reference has put the Service into its queue of Endpoints.
+    pub(super) wakes_endpoints: bool,
+    /// The same for slices.
+    pub(super) wakes_slices: bool,
+}
+
+impl Notice {
+    /// Both.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            cluster: self.cluster || other.cluster,
+            endpoints: self.endpoints || other.endpoints,
+            slices: self.slices || other.slices,
+            wakes_endpoints: self.wakes_endpoints || other.wakes_endpoints,
+            wakes_slices: self.wakes_slices || other.wakes_slices,
         }
     }
 }

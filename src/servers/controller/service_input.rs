@@ -11,6 +11,7 @@ use roster_engine::{
 };
 
 use super::{beside, queue::Cause, service_scope::ServiceScope, trigger_times::SeenTimes};
+use crate::runtime::aside::aside;
 
 /// Pods of a Service whose plan takes long.
 const MANY_PODS: usize = 500;
@@ -77,9 +78,11 @@ impl ServiceInput {
             Some((service, Ok(query))) if service.selector.is_some() => query,
             _ => return (beside::leftovers(service, &self.slices, self.endpoints.as_deref()), None),
         };
-        let foreign = self.endpoints.as_ref().filter(|endpoints| !beside::is_own(endpoints));
+        let (own, foreign) = match &self.endpoints {
+            Some(endpoints) if beside::is_own(endpoints) => (Some(endpoints), None),
+            endpoints => (None, endpoints.as_ref()),
+        };
         let profile = options.compat.profile();
-        let own = self.endpoints.as_ref().filter(|endpoints| beside::is_own(endpoints));
         let input = Self {
             service: self.service.clone(),
             pods: self.pods.iter().filter(|pod| query.matches(&pod.labels)).cloned().collect(),
@@ -135,9 +138,9 @@ impl ServiceInput {
         })
     }
 
-    /// Whether its plan takes so long that other tasks of the thread should not wait for it.
-    pub(super) fn is_large(&self) -> bool {
-        self.pods.len() > MANY_PODS
+    /// Does work for the Service, aside if it takes so long that other tasks of the thread should not wait for it.
+    pub(super) fn aside_if_large<T>(&self, work: impl FnOnce() -> T) -> T {
+        if self.pods.len() > MANY_PODS { aside(work) } else { work() }
     }
 
     /// The stored slice of this name.

@@ -14,7 +14,7 @@ use super::{
     leadership::{Crew, LeaderMetrics, lead},
     metrics::ControllerMetrics,
     options::ControllerOptions,
-    permissions::watched,
+    permissions::{watched, watches},
     shadow::{Shadow, ShadowMetrics, ShadowOptions, drift_routes},
     sink::CopySink,
     worker::Duty,
@@ -71,7 +71,7 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
     let mut duty = Duty::Keep;
     if let Some(shadow) = &shadow {
         health.metrics.register(|registry| ShadowMetrics::new(shadow.clone()).register(registry));
-        duty = Duty::Compare(shadow.clone(), client.clone());
+        duty = Duty::Compare(shadow.clone());
         routes = routes.merge(drift_routes(shadow.clone(), copy.clone(), watches.clone(), readers));
     }
     let crew = Crew { copy: copy.clone(), duty, events, metrics, rate, workers, health };
@@ -95,7 +95,7 @@ fn watch(cluster: &Cluster, resource: Resource, copy: &Arc<ClusterCopy>, metrics
     let pods = {
         let copy = copy.clone();
         async move {
-            if watched(copy.controllers()).any(|resource| resource == Resource::Pod) {
+            if watches(copy.controllers(), Resource::Pod) {
                 copy.pods_are_listed().await;
             }
         }

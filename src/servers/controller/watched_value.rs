@@ -13,9 +13,9 @@ use super::{
     affected::{self, ObjectChange, Wake},
     beside,
     cluster_copy::CopyState,
-    queue::ServiceKey,
+    noticed,
+    queue::{Notice, ServiceKey},
     service_scope::ServiceScope,
-    shadow::Notice,
     unseen_writes::UnseenWrites,
 };
 
@@ -83,7 +83,7 @@ impl Watched for Pod {
     }
 
     fn notice(change: &ObjectChange<Self>, _: &Live<PlanningRows>) -> Notice {
-        Notice::of_pod(change)
+        noticed::by_pod(change)
     }
 }
 
@@ -103,7 +103,7 @@ impl Watched for Service {
     }
 
     fn notice(change: &ObjectChange<Self>, _: &Live<PlanningRows>) -> Notice {
-        Notice::of_service(change)
+        noticed::by_service(change)
     }
 }
 
@@ -119,7 +119,7 @@ impl Watched for Node {
     }
 
     fn notice(change: &ObjectChange<Self>, _: &Live<PlanningRows>) -> Notice {
-        Notice::of_node(change)
+        noticed::by_node(change)
     }
 }
 
@@ -141,7 +141,7 @@ impl Watched for Endpoints {
     }
 
     fn notice(change: &ObjectChange<Self>, cluster: &Live<PlanningRows>) -> Notice {
-        Notice::of_endpoints(change, cluster)
+        noticed::by_endpoints(change, cluster)
     }
 
     fn is_own(&self, scope: &ServiceScope, cluster: &Live<PlanningRows>) -> bool {
@@ -174,7 +174,7 @@ impl Watched for EndpointSlice {
     }
 
     fn notice(change: &ObjectChange<Self>, _: &Live<PlanningRows>) -> Notice {
-        Notice::of_slice(change)
+        noticed::by_slice(change)
     }
 
     fn is_own(&self, scope: &ServiceScope, _: &Live<PlanningRows>) -> bool {

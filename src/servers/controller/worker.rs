@@ -3,7 +3,6 @@
 use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc};
 
 use futures::FutureExt;
-use kube::Client;
 use tokio::time::Instant;
 
 use super::{
@@ -17,7 +16,6 @@ use super::{
     sync_records::SyncResult,
     trigger_times::SeenTimes,
 };
-use crate::runtime::aside::aside;
 
 /// A Service that was taken from the queue. If its sync is dropped, it is due again: nobody knows what became of its writes.
 struct Taken<'a> {
@@ -81,7 +79,7 @@ pub(super) enum Duty {
     /// It writes what the plan says.
     Keep,
     /// It compares.
-    Compare(Arc<Shadow>, Client),
+    Compare(Arc<Shadow>),
 }
 
 /// Syncs Services, one after the other, until `stop`.
@@ -105,8 +103,8 @@ pub(super) async fn work(
         let synced = async {
             match &duty {
                 Duty::Keep => sync(&copy, &applier, &events, &taken.due).await,
-                Duty::Compare(shadow, client) => {
-                    let errors = shadow.look(client, &copy, &applier, &events, &taken.due).await;
+                Duty::Compare(shadow) => {
+                    let errors = shadow.look(&copy, &applier, &events, &taken.due).await;
                     Synced { errors, ..Synced::default() }
                 }
             }
@@ -128,8 +126,7 @@ async fn sync(copy: &ClusterCopy, applier: &Applier, events: &Events, due: &DueS
         return Synced { errors: vec![error], ..Synced::default() };
     }
     let input = copy.input(&due.key);
-    let make = || copy.plan_of(&input, due.cause);
-    let (mut plan, seen) = if input.is_large() { aside(make) } else { make() };
+    let (mut plan, seen) = input.aside_if_large(|| copy.plan_of(&input, due.cause));
     events.say_planned(std::mem::take(&mut plan.events), &due.key, &input, copy.profile());
     // A pod whose node is missing, say. The plan depends on the copy alone, so that only a change of it helps: to plan again after
     // a pause would be in vain, and the pause would keep other changes of the Service from being served.

@@ -15,8 +15,8 @@ use roster_engine::{
 };
 use tokio::time::Instant;
 
-use super::{grace::Latencies, notice::Notice, shadow_class::ShadowClass};
-use crate::servers::controller::queue::ServiceKey;
+use super::{grace::Latencies, shadow_class::ShadowClass};
+use crate::servers::controller::queue::{Notice, ServiceKey};
 
 /// kube-controller-manager refuses to plan with a cache that does not show its own last write, and tries again after a second
 /// (upstream: `StaleInformerCache`). A difference that arose so shortly after a write, or before it, has this long besides.
@@ -179,7 +179,10 @@ impl DriftBook {
             self.ended(key, drift, &found, now);
         }
         for drift in drifts {
-            let (writes_it, reacts) = notice.of_list(drift.list);
+            let (writes_it, reacts) = match drift.list {
+                PublishedList::Endpoints => (notice.endpoints, notice.wakes_endpoints),
+                PublishedList::Slices => (notice.slices, notice.wakes_slices),
+            };
             // The garbage collector deletes the slices of a Service that is gone.
             let is_collected = drift.class == DriftClass::Orphan && drift.list == PublishedList::Slices && !writes_it;
             let reacts = reacts && !is_collected;

@@ -11,14 +11,12 @@ mod drift_book;
 mod drift_report;
 mod fresh_input;
 mod grace;
-mod notice;
 mod shadow_class;
 mod shadow_metrics;
 mod watcher;
 
 pub(super) use drift_report::drift_routes;
 pub use drift_report::{DriftReport, ServiceDrift};
-pub(super) use notice::Notice;
 pub use shadow_class::ShadowClass;
 pub(super) use shadow_metrics::ShadowMetrics;
 pub(super) use watcher::Shadow;

@@ -5,7 +5,6 @@ use std::{
     time::Duration,
 };
 
-use kube::Client;
 use roster_engine::{
     compare::{Drift, drift, orphaned_slices},
     model::ObjectKey,
@@ -20,16 +19,13 @@ use super::{
     fresh_input::fresh_input,
     shadow_class::ShadowClass,
 };
-use crate::{
-    runtime::aside::aside,
-    servers::controller::{
-        applier::Applier,
-        apply_error::ApplyError,
-        cluster_copy::ClusterCopy,
-        event_sender::Events,
-        queue::{Cause, DueService, ServiceKey},
-        service_input::{ServiceInput, is_written_by_controller},
-    },
+use crate::servers::controller::{
+    applier::Applier,
+    apply_error::ApplyError,
+    cluster_copy::ClusterCopy,
+    event_sender::Events,
+    queue::{Cause, DueService, ServiceKey},
+    service_input::{ServiceInput, is_written_by_controller},
 };
 
 /// The pause before a Service with an incomplete plan is looked at again.
@@ -64,7 +60,6 @@ impl Shadow {
     /// Compares a Service, and reads it from the API server if something is due.
     pub(in super::super) async fn look(
         &self,
-        client: &Client,
         copy: &ClusterCopy,
         applier: &Applier,
         events: &Events,
@@ -75,7 +70,7 @@ impl Shadow {
         let look = self.book().looked(key, &drifts, due.notice, Instant::now());
         let mut again = look.again;
         if look.is_due {
-            again = match self.confirm(client, copy, applier, events, key).await {
+            again = match self.confirm(copy, applier, events, key).await {
                 Ok(again) => again,
                 Err(errors) => return errors,
             };
@@ -88,7 +83,6 @@ impl Shadow {
 
     async fn confirm(
         &self,
-        client: &Client,
         copy: &ClusterCopy,
         applier: &Applier,
         events: &Events,
@@ -96,7 +90,7 @@ impl Shadow {
     ) -> Result<Option<Instant>, Vec<ApplyError>> {
         // It is never closed.
         let _turn = self.reads.acquire().await;
-        let input = match fresh_input(client, copy, applier, key).await {
+        let input = match fresh_input(copy, applier, key).await {
             Ok(input) => input,
             Err(error) => return Err(vec![error]),
         };
@@ -177,5 +171,5 @@ fn compared(copy: &ClusterCopy, input: &ServiceInput) -> (Plan, Vec<Drift>) {
         let drifts = input.with_state(|state| drift(state, &plan, copy.controllers()));
         (plan, drifts)
     };
-    if input.is_large() { aside(compare) } else { compare() }
+    input.aside_if_large(compare)
 }

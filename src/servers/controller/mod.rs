@@ -9,8 +9,8 @@
 //! In shadow, the worker compares instead of writing (`shadow`). `service_scope`, `beside` and `contest` are for a controller that serves
 //! a part of the Services, next to another one.
 //!
-//! The modules that decide do no I/O: `affected`, `announced_hints`, `beside`, `contest`, `event_log`, `queue`, `service_input`, `sync_counts`,
-//! `sync_records`, `token_bucket`, `trigger_times` and `unseen_writes`. The plan is the one of every other way in.
+//! The modules that decide do no I/O: `affected`, `announced_hints`, `beside`, `contest`, `event_log`, `noticed`, `queue`, `service_input`,
+//! `sync_counts`, `sync_records`, `token_bucket`, `trigger_times` and `unseen_writes`. The plan is the one of every other way in.
 
 mod admin_readers;
 mod affected;

@@ -21,10 +21,7 @@ fn annotated(name: &str, selector: &str) -> Value {
 fn add_pod(api: &ApiServer, name: &str, tier: &str, ip: &str) {
     let mut pod = changes::pod(name, "web");
     pod["metadata"]["labels"]["tier"] = json!(tier);
-    assert_eq!(api.create(&pod, "", false).status, 201);
-    let status =
-        json!({ "phase": "Running", "podIP": ip, "podIPs": [{ "ip": ip }], "conditions": [changes::ready(true)] });
-    assert_eq!(api.patch_status(&pod, &json!({ "status": status })).status, 200);
+    changes::create_running(api, &pod, ip);
 }
 
 /// The names of the objects of a Service, and who manages them.

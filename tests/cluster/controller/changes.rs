@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use self::objects::named;
 pub(super) use self::{
-    objects::{object, pod, probe, ready, with_events},
+    objects::{create_running, object, pod, probe, ready, with_events},
     written::{delete_slices_of, slices},
 };
 use crate::{api::ApiServer, parity::rng::Rng};

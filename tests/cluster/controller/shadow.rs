@@ -47,12 +47,7 @@ fn serve(api: &ApiServer, service: &str, number: usize) {
     wanted["spec"]["trafficDistribution"] = json!("PreferClose");
     assert_eq!(api.create(&wanted, "", false).status, 201);
     for n in 0..3 {
-        let pod = pod(service, n);
-        assert_eq!(api.create(&pod, "", false).status, 201);
-        let ip = format!("10.1.{number}.{}", n + 1);
-        let status = json!({ "phase": "Running", "podIP": ip, "podIPs": [{ "ip": ip }],
-            "conditions": [changes::ready(true)] });
-        assert_eq!(api.patch_status(&pod, &json!({ "status": status })).status, 200);
+        changes::create_running(api, &pod(service, n), &format!("10.1.{number}.{}", n + 1));
     }
 }
 
@@ -231,11 +226,7 @@ fn a_shadow_says_nothing_of_what_is_well() {
         match rng.below(20) {
             0 => {
                 api.delete_now(&pod);
-                assert_eq!(api.create(&pod, "", false).status, 201);
-                let ip = format!("10.2.{}.{}", rng.below(250), rng.below(250));
-                let status = json!({ "phase": "Running", "podIP": ip, "podIPs": [{ "ip": ip }],
-                    "conditions": [changes::ready(true)] });
-                assert_eq!(api.patch_status(&pod, &json!({ "status": status })).status, 200);
+                changes::create_running(&api, &pod, &format!("10.2.{}.{}", rng.below(250), rng.below(250)));
             }
             _ => assert_eq!(api.patch_status(&pod, &is_ready).status, 200),
         }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::NAMESPACE;
+use crate::api::ApiServer;
 
 /// A Service that selects no pod.
 pub(crate) fn probe(name: &str) -> Value {
@@ -17,6 +18,13 @@ pub(crate) fn pod(name: &str, app: &str) -> Value {
 
 pub(crate) fn ready(is_ready: bool) -> Value {
     json!({ "type": "Ready", "status": if is_ready { "True" } else { "False" } })
+}
+
+/// Creates a pod that runs with this address and is ready.
+pub(crate) fn create_running(api: &ApiServer, pod: &Value, ip: &str) {
+    assert_eq!(api.create(pod, "", false).status, 201);
+    let status = json!({ "phase": "Running", "podIP": ip, "podIPs": [{ "ip": ip }], "conditions": [ready(true)] });
+    assert_eq!(api.patch_status(pod, &json!({ "status": status })).status, 200);
 }
 
 /// Objects about which the controllers send Events: zones without enough endpoints, and Endpoints that cannot all be mirrored.

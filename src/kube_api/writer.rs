@@ -53,6 +53,16 @@ impl WriteError {
         self.code().is_none_or(|code| code >= 500)
     }
 
+    /// Whether no API server has answered: the connection failed, or a balancer has none.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        match self {
+            Self::Failed(kube::Error::Api(status)) => matches!(status.code, 502..=504),
+            Self::Failed(error) => matches!(error, kube::Error::Service(_) | kube::Error::HyperError(_)),
+            // It may have been busy with this one request.
+            Self::Slow(_) => false,
+        }
+    }
+
     /// What the API server says, if it has refused.
     pub(crate) fn status(&self) -> Option<&Status> {
         match self {

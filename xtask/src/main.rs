@@ -70,7 +70,7 @@ enum Task {
     /// A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager
     #[command(subcommand)]
     Cluster(cluster::Task),
-    /// Run the node proxy for a long time while everything around it fails
+    /// Run the node proxy or the controller for a long time while everything around it fails
     Soak(soak::Arguments),
     /// Measure the engine and the webhook against their counterparts in Go, a whole cluster from a file, and a directory
     Bench(bench::BenchArgs),

@@ -81,6 +81,11 @@ impl ApplyError {
         Some(Duration::from_secs(details.retry_after_seconds.into()).min(LONGEST_WAIT))
     }
 
+    /// Whether nobody has answered.
+    pub(super) fn is_unanswered(&self) -> bool {
+        matches!(&self.failure, Failure::Failed(error) if error.is_unanswered())
+    }
+
     /// The Event that the reference sends.
     pub(super) fn event(&self) -> Option<Event> {
         let (reason, resource) = match (&self.failure, &self.attempt) {

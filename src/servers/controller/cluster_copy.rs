@@ -4,18 +4,20 @@
 //! put into the queue. Plans are made outside, from what [`ClusterCopy::input`] has collected.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use roster_admission::Unknown;
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, HashSeed, Resource, Text},
+    explain::Explanation,
+    model::{Endpoints, HashSeed, Resource},
     profile::Profile,
     state::{Controller, Options, Plan},
+    unknown_kinds::UnknownKinds,
 };
-use roster_manifests::inventory::{Change, Live, PlanningRows, Row, Table};
+use roster_manifests::inventory::{Change, Live, PlanningRows, Table};
 use tokio::{
     sync::{Notify, watch},
     time::{Instant, sleep_until},
@@ -29,9 +31,10 @@ use super::{
     queue::{Cause, DueService, Queue, QueueReport, QueuedReport, ServiceKey, SyncEnd},
     service_input::{ServiceInput, is_written_by_controller},
     service_scope::ServiceScope,
+    sync_counts::SyncCounts,
     sync_records::{SyncRecord, SyncRecords, SyncResult, SyncSums},
     trigger_times::SeenTimes,
-    unseen_writes::{UnseenWrites, is_reached},
+    unseen_writes::UnseenWrites,
     watched_value::Watched,
 };
 
@@ -68,17 +71,17 @@ pub(super) enum Pacing {
 /// What the lock guards.
 #[derive(Debug)]
 pub(super) struct CopyState {
-    cluster: Live<PlanningRows>,
+    pub(super) cluster: Live<PlanningRows>,
     queue: Queue,
     /// The last sync of each Service, while this replica writes.
     records: SyncRecords,
     /// The times of Services at their last sync.
     seen: HashMap<ServiceKey, SeenTimes, HashSeed>,
     /// Services of which the copy may be wrong: their objects are read from the API server before the next plan.
-    doubted: HashSet<ServiceKey, HashSeed>,
+    pub(super) doubted: HashSet<ServiceKey, HashSeed>,
     pub(super) unseen_endpoints: UnseenWrites,
     pub(super) unseen_slices: UnseenWrites,
-    contest: Contest,
+    pub(super) contest: Contest,
     /// Whether everything that is needed has been listed once.
     is_synced: bool,
     /// Whether this replica writes. Otherwise nothing is queued: who begins to lead looks at everything.
@@ -122,7 +125,7 @@ impl ClusterCopy {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, CopyState> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, CopyState> {
         // A panic elsewhere leaves the copy whole: every change is one insertion or removal.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,11 +133,6 @@ impl ClusterCopy {
     /// The controllers that it is planned for.
     pub(super) fn controllers(&self) -> &[Controller] {
         &self.controllers
-    }
-
-    /// The options of plans.
-    pub(super) fn options(&self) -> Options {
-        self.plan
     }
 
     /// What is held of an object.
@@ -145,6 +143,23 @@ impl ClusterCopy {
     /// Whether the controllers serve the Service of an input.
     pub(super) fn is_in_scope(&self, input: &ServiceInput) -> bool {
         input.is_in(&self.scope)
+    }
+
+    /// What a plan comes to, before anything is written.
+    pub(super) fn result_of(&self, input: &ServiceInput, plan: &Plan) -> SyncResult {
+        let controllers: &[Controller] = if self.is_in_scope(input) { &self.controllers } else { &[] };
+        let counts = SyncCounts::of(input, plan, controllers, self.scope.slice_manager(), &self.plan);
+        SyncResult::of(input, plan, counts, &self.plan)
+    }
+
+    /// Which pods serve a Service, and why the others do not.
+    pub(super) fn explain(&self, input: &ServiceInput, unknown: UnknownKinds) -> Explanation {
+        input.explain(&self.plan, &self.scope, unknown)
+    }
+
+    /// Whether another controller may take the same Services for its own.
+    pub(super) fn serves_a_part(&self) -> bool {
+        self.scope.is_part()
     }
 
     /// What the controllers do with a Service, and the times that this sync has seen.
@@ -418,46 +433,6 @@ impl ClusterCopy {
         }
     }
 
-    /// The objects of a Service were read from the API server, as lists of these versions: nothing of it is doubted any more.
-    pub(super) fn read(
-        &self,
-        key: &ServiceKey,
-        endpoints: Option<(Vec<Endpoints>, String)>,
-        slices: Option<(Vec<EndpointSlice>, String)>,
-    ) {
-        let mut state = self.lock();
-        state.doubted.remove(key);
-        if let Some((slices, version)) = slices {
-            let known = state.cluster.slices.last_known().lookup().of(&key.namespace, &key.name).to_vec();
-            let known: Vec<Text> = known.iter().map(|slice| slice.meta.name.clone()).collect();
-            read(&mut state, key, &known, slices, &version);
-        }
-        if let Some((endpoints, version)) = endpoints {
-            read(&mut state, key, std::slice::from_ref(&key.name), endpoints, &version);
-        }
-    }
-
-    /// An object was written. The next plan must see it, and its event may take a while.
-    pub(super) fn wrote<T: Watched>(&self, object: T) {
-        let mut state = self.lock();
-        if self.scope.is_part()
-            && let Some((_, key)) = object.written()
-        {
-            state.contest.wrote(&key, Instant::now());
-        }
-        wrote(&mut state, object);
-    }
-
-    /// An object was deleted. There may be another one of its name already.
-    pub(super) fn deleted<T: Watched>(&self, object: &T) {
-        let mut state = self.lock();
-        let held = T::table(&mut state.cluster).last_known().get(object.namespace(), object.name());
-        let uid = |object: &T| object.written().map(|(meta, _)| meta.uid.clone());
-        if held.is_some_and(|held| uid(held) == uid(object)) {
-            forget::<T>(&mut state, object.namespace(), object.name());
-        }
-    }
-
     /// The copy may be wrong about a Service: a write came too late, or nobody knows what became of it.
     pub(super) fn doubt(&self, key: &ServiceKey) {
         self.lock().doubted.insert(key.clone());
@@ -531,69 +506,21 @@ fn owned<T>(change: Change<'_, Arc<T>>) -> ObjectChange<T> {
     ObjectChange { before: change.before, after: change.after.cloned() }
 }
 
-fn inserted<T: Watched>(state: &mut CopyState, object: Arc<T>) -> Option<ObjectChange<T>> {
+pub(super) fn inserted<T: Watched>(state: &mut CopyState, object: Arc<T>) -> Option<ObjectChange<T>> {
     T::table(&mut state.cluster).insert(object).map(owned)
 }
 
-fn removed<T: Watched>(state: &mut CopyState, namespace: &str, name: &str) -> Option<ObjectChange<T>> {
+pub(super) fn removed<T: Watched>(state: &mut CopyState, namespace: &str, name: &str) -> Option<ObjectChange<T>> {
     T::table(&mut state.cluster).remove(namespace, name).map(owned)
 }
 
-/// Enters all objects of a Service as they were read, in place of the `known` ones. What this program believes to have written
-/// does not count against them.
-///
-/// One that is newer than the list may have been created since.
-fn read<T: Watched>(state: &mut CopyState, key: &ServiceKey, known: &[Text], objects: Vec<T>, version: &str) {
-    let unseen = T::unseen(state).map(|unseen| unseen.read(key)).unwrap_or_default();
-    let stored: BTreeSet<&str> = objects.iter().map(Row::name).collect();
-    for name in known.iter().filter(|known| !stored.contains(known.as_str())) {
-        let held = T::table(&mut state.cluster).last_known().get(&key.namespace, name).and_then(|held| held.written());
-        if held.is_some_and(|(held, _)| is_reached(&held.resource_version, version)) {
-            forget::<T>(state, &key.namespace, name);
-        }
-    }
-    drop(stored);
-    for object in objects {
-        if unseen.binary_search_by(|name| name.as_str().cmp(object.name())).is_ok() {
-            removed::<T>(state, &key.namespace, object.name());
-        }
-        wrote(state, object);
-    }
-}
-
-/// Enters an object that was written, unless the watch was quicker.
-fn wrote<T: Watched>(state: &mut CopyState, object: T) {
-    let Some((meta, service)) = object.written() else { return };
-    let known = T::table(&mut state.cluster).last_known().get(&meta.namespace, &meta.name);
-    let known = known.and_then(|known| known.written());
-    if known.is_some_and(|(known, _)| is_reached(&meta.resource_version, &known.resource_version)) {
-        return;
-    }
-    if let Some(unseen) = T::unseen(state) {
-        unseen.wrote(meta, service);
-    }
-    let mut object = Arc::new(object);
-    share_targets(&state.cluster, &mut object);
-    inserted(state, object);
-}
-
 /// Shares the references to pods with the pods: a copy of each would take as much as the rest of an endpoint.
-fn share_targets<T: Watched>(cluster: &Live<PlanningRows>, object: &mut Arc<T>) {
+pub(super) fn share_targets<T: Watched>(cluster: &Live<PlanningRows>, object: &mut Arc<T>) {
     let (pods, Some(object)) = (cluster.pods.last_known(), Arc::get_mut(object)) else { return };
     for target in object.targets() {
         let pod = pods.get(&target.namespace, &target.name);
         if let Some(pod) = pod.filter(|pod| pod.reference == *target) {
             *target = pod.reference.clone();
         }
-    }
-}
-
-/// Removes an object that was deleted, unless the watch was quicker.
-fn forget<T: Watched>(state: &mut CopyState, namespace: &str, name: &str) {
-    let before = removed::<T>(state, namespace, name).and_then(|change| change.before);
-    if let Some((meta, service)) = before.as_ref().and_then(|before| before.written())
-        && let Some(unseen) = T::unseen(state)
-    {
-        unseen.deleted(meta, service);
     }
 }

@@ -77,7 +77,7 @@ fn of_service(copy: &ClusterCopy, key: &ServiceKey, now: Instant) -> Result<Valu
         endpoints: !watches(Resource::Endpoints),
         ..UnknownKinds::default()
     };
-    let explanation = input.explain(&copy.options(), unknown);
+    let explanation = copy.explain(&input, unknown);
     let shown = ShownService { key, report: &report, explanation: &explanation };
     Ok(shown.json(now))
 }

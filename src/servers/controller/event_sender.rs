@@ -51,6 +51,11 @@ impl Events {
         }
     }
 
+    /// Another replica may say something from now on.
+    pub(super) fn forget(&self) {
+        *self.hints.lock().unwrap_or_else(PoisonError::into_inner) = AnnouncedHints::default();
+    }
+
     /// An Event of a plan, or of its writes.
     pub(super) fn say(&self, event: Event, input: &ServiceInput) {
         let about = match event.object.kind.as_str() {

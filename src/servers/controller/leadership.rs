@@ -77,7 +77,7 @@ impl Crew {
     /// All workers, until the server stops.
     async fn work(&self, applier: &Arc<Applier>) {
         self.copy.begin_to_lead();
-        let _stops = Leading(&self.copy);
+        let _stops = Leading(self);
         let worker = || {
             let (copy, duty, applier) = (self.copy.clone(), self.duty.clone(), applier.clone());
             work(copy, duty, applier, self.events.clone(), self.metrics.clone(), self.health.stopping())
@@ -87,11 +87,12 @@ impl Crew {
 }
 
 /// This replica leads, until it is dropped.
-struct Leading<'a>(&'a ClusterCopy);
+struct Leading<'a>(&'a Crew);
 
 impl Drop for Leading<'_> {
     fn drop(&mut self) {
-        self.0.stop_leading();
+        self.0.copy.stop_leading();
+        self.0.events.forget();
     }
 }
 

@@ -45,6 +45,7 @@ mod watched_value;
 mod worker;
 #[cfg(test)]
 mod worker_tests;
+mod written_objects;
 
 pub use leadership::ControllerLease;
 pub use options::ControllerOptions;

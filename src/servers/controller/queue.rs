@@ -2,7 +2,8 @@
 //!
 //! A Service is in the queue once, whatever happens to it. Of several times, the earliest counts, so that a stream of changes
 //! never postpones it. While it is being synced, what happens to it waits for the end. After a failure it waits, and nothing
-//! that happens meanwhile shortens or prolongs this: a storm of changes must not become a storm of requests.
+//! that happens meanwhile shortens or prolongs this: a storm of changes must not become a storm of requests. That nobody answers
+//! is no failure of the Service: such pauses stay short, so that it does not wait as long again as an outage took.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -16,6 +17,8 @@ use tokio::time::Instant;
 /// The pauses after failures: doubled from the first one up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The longest pause where nobody answered.
+const LONGEST_UNANSWERED: Duration = Duration::from_secs(2);
 /// After so many failures in a row the reference forgets a Service. Here it is counted, and tried again at the longest pause.
 pub(super) const MANY_FAILURES: u32 = 15;
 
@@ -123,6 +126,8 @@ pub(super) enum SyncEnd {
     Settled,
     /// It is not; the API server may have said how long to wait.
     Failed(Option<Duration>),
+    /// It is not: no API server has answered.
+    Unanswered,
     /// It did not come to its end.
     Interrupted,
 }
@@ -136,6 +141,8 @@ struct QueuedService {
     cause: Cause,
     notice: Notice,
     failures: u32,
+    /// How many of these failures were without an answer.
+    unanswered: u32,
     /// What changed first since it was taken, and when that was seen.
     first: Option<(Origin, Instant)>,
     running_since: Option<Instant>,
@@ -147,6 +154,12 @@ impl QueuedService {
         self.cause = taken.cause.and(self.cause);
         self.notice = taken.notice.and(self.notice);
         self.first = Some((taken.origin, taken.seen));
+    }
+
+    /// Its sync has failed, so that it waits.
+    fn pause(&mut self, now: Instant, pause: Duration) {
+        let held_until = now + pause;
+        (self.held_until, self.due) = (Some(held_until), Some(held_until));
     }
 }
 
@@ -275,13 +288,19 @@ impl Queue {
             self.adds += u64::from(service.due.is_none());
         }
         match end {
-            SyncEnd::Settled => service.failures = 0,
+            SyncEnd::Settled => (service.failures, service.unanswered) = (0, 0),
             SyncEnd::Interrupted => service.due = Some(now),
             SyncEnd::Failed(wait) => {
                 self.retries += 1;
                 service.failures = service.failures.saturating_add(1);
-                let held_until = now + wait.unwrap_or_default().max(pause(service.failures));
-                (service.held_until, service.due) = (Some(held_until), Some(held_until));
+                let answered = service.failures.saturating_sub(service.unanswered);
+                service.pause(now, wait.unwrap_or_default().max(doubled(answered, LONGEST_PAUSE)));
+            }
+            SyncEnd::Unanswered => {
+                self.retries += 1;
+                service.failures = service.failures.saturating_add(1);
+                service.unanswered = service.unanswered.saturating_add(1);
+                service.pause(now, unanswered_pause(service.unanswered));
             }
         }
         match service.due {
@@ -324,10 +343,15 @@ impl Queue {
     }
 }
 
+/// The pause after nobody has answered this many times in a row.
+pub(super) fn unanswered_pause(times: u32) -> Duration {
+    doubled(times, LONGEST_UNANSWERED)
+}
+
 /// The pause after this many failures in a row.
-fn pause(failures: u32) -> Duration {
-    let doubled = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
-    FIRST_PAUSE.saturating_mul(doubled).min(LONGEST_PAUSE)
+fn doubled(failures: u32, longest: Duration) -> Duration {
+    let times = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+    FIRST_PAUSE.saturating_mul(times).min(longest)
 }
 
 #[cfg(test)]
@@ -421,6 +445,25 @@ mod tests {
         let taken = run.take(now).unwrap();
         run.queue.end(&taken, SyncEnd::Settled, run.at(now));
         assert_eq!(run.queue.report(run.at(now)).failing, 0);
+    }
+
+    #[test]
+    fn an_outage_prolongs_no_pause() {
+        let mut run = Run::new();
+        run.wake("a", 0);
+        let (mut now, mut pauses) = (0, Vec::new());
+        let ends = [(SyncEnd::Failed(None), 2), (SyncEnd::Unanswered, 20), (SyncEnd::Failed(None), 2)];
+        for end in ends.into_iter().flat_map(|(end, times)| std::iter::repeat_n(end, times)) {
+            let taken = run.take(now).unwrap();
+            assert_eq!(taken.failures as usize, pauses.len(), "all are counted");
+            run.queue.end(&taken, end, run.at(now));
+            let due = run.queue.next_due().unwrap().duration_since(run.at(now));
+            pauses.push(u64::try_from(due.as_millis()).unwrap());
+            now += pauses[pauses.len() - 1];
+        }
+        assert_eq!(pauses[..8], [50, 100, 50, 100, 200, 400, 800, 1600]);
+        assert!(pauses[8..22].iter().all(|pause| *pause == 2000), "{pauses:?}");
+        assert_eq!(pauses[22..], [200, 400], "as if there had been no outage");
     }
 
     #[test]

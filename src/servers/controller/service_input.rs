@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use roster_engine::{
     explain::{Explanation, Focus, explain_only},
-    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod, Service, installed::SELECTOR, names},
+    model::{EndpointSlice, Endpoints, LabelQuery, Nodes, ObjectKey, Pod, Service, installed::SELECTOR, names},
     plan::plan,
     state::{Controller, Event, EventType, Options, Plan, State, Trigger},
     unknown_kinds::UnknownKinds,
@@ -78,22 +78,11 @@ impl ServiceInput {
             Some((service, Ok(query))) if service.selector.is_some() => query,
             _ => return (beside::leftovers(service, &self.slices, self.endpoints.as_deref()), None),
         };
-        let (own, foreign) = match &self.endpoints {
-            Some(endpoints) if beside::is_own(endpoints) => (Some(endpoints), None),
-            endpoints => (None, endpoints.as_ref()),
-        };
-        let profile = options.compat.profile();
-        let input = Self {
-            service: self.service.clone(),
-            pods: self.pods.iter().filter(|pod| query.matches(&pod.labels)).cloned().collect(),
-            nodes: self.nodes.clone(),
-            endpoints: own.map(|endpoints| Arc::new(beside::endpoints_as_reference(endpoints, profile))),
-            slices: beside::slices_as_reference(&self.slices),
-            seen: self.seen.clone(),
-        };
+        let foreign = self.endpoints.as_ref().filter(|endpoints| !beside::is_own(endpoints));
         let runs =
             |c: &Controller| *c == Controller::EndpointSlices || (*c == Controller::Endpoints && foreign.is_none());
         let controllers: Vec<Controller> = controllers.iter().copied().filter(runs).collect();
+        let input = self.of_query(&query, options);
         let (plan, seen) = input.plan_as_reference(&controllers, options, Cause::Change);
         let mut plan = beside::as_own(plan);
         if let Some(foreign) = foreign {
@@ -101,6 +90,21 @@ impl ServiceInput {
             plan.events.push(warning("EndpointsNotOwn", message, foreign.key()));
         }
         (plan, seen)
+    }
+
+    /// The same for a controller beside the built-in ones: the pods that the annotation selects, and the objects of this controller
+    /// with the names of the reference.
+    fn of_query(&self, query: &LabelQuery, options: Options) -> Self {
+        let profile = options.compat.profile();
+        let own = self.endpoints.as_ref().filter(|endpoints| beside::is_own(endpoints));
+        Self {
+            service: self.service.clone(),
+            pods: self.pods.iter().filter(|pod| query.matches(&pod.labels)).cloned().collect(),
+            nodes: self.nodes.clone(),
+            endpoints: own.map(|endpoints| Arc::new(beside::endpoints_as_reference(endpoints, profile))),
+            slices: beside::slices_as_reference(&self.slices),
+            seen: self.seen.clone(),
+        }
     }
 
     fn plan_as_reference(
@@ -121,8 +125,11 @@ impl ServiceInput {
 
     /// Which pods serve the Service, and why the others do not. It says nothing about pods that stored addresses name: the copy has
     /// more pods than those that the Service selects.
-    pub(super) fn explain(&self, options: &Options, unknown: UnknownKinds) -> Explanation {
-        self.with_state(|state| explain_only(state, options, Focus { unknown, ..Focus::default() }))
+    pub(super) fn explain(&self, options: &Options, scope: &ServiceScope, unknown: UnknownKinds) -> Explanation {
+        let query = self.service.as_deref().filter(|_| scope.is_beside).and_then(beside::query_of);
+        let beside = query.and_then(Result::ok).map(|query| self.of_query(&query, *options));
+        let input = beside.as_ref().unwrap_or(self);
+        input.with_state(|state| explain_only(state, options, Focus { unknown, ..Focus::default() }))
     }
 
     /// Calls `f` with the objects, as the engine takes them.

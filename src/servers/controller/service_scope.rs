@@ -1,6 +1,6 @@
 //! The Services that a controller serves: all of the cluster, or a part.
 
-use roster_engine::model::{EndpointSlice, Endpoints, LabelQuery, Service};
+use roster_engine::model::{EndpointSlice, Endpoints, LabelQuery, Service, installed::MANAGER, names};
 
 /// The Services that a controller serves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,11 @@ impl ServiceScope {
     /// Whether another controller may take the same Services for its own.
     pub(super) fn is_part(&self) -> bool {
         *self != Self::default()
+    }
+
+    /// The name with which slices of Services with a selector are marked.
+    pub(super) fn slice_manager(&self) -> &'static str {
+        if self.is_beside { MANAGER } else { names::SLICE_CONTROLLER }
     }
 
     /// Whether a Service is one of these. One that is gone is known by what is left of it, which has its labels.

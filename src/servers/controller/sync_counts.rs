@@ -39,14 +39,20 @@ pub(super) struct SyncCounts {
 }
 
 impl SyncCounts {
-    /// The counts of a plan of these controllers.
-    pub(super) fn of(input: &ServiceInput, plan: &Plan, controllers: &[Controller], options: &Options) -> Self {
+    /// The counts of a plan of these controllers, which mark the slices of selected pods with a name.
+    pub(super) fn of(
+        input: &ServiceInput,
+        plan: &Plan,
+        controllers: &[Controller],
+        slice_manager: &str,
+        options: &Options,
+    ) -> Self {
         let Some(service) = &input.service else { return Self::default() };
         let runs = |controller| controllers.contains(&controller);
         let counts = |by, most| SliceCounts::of(by, input, &plan.endpoint_slices, most);
         match (&service.selector, &input.endpoints) {
             (Some(_), _) if runs(Controller::EndpointSlices) => {
-                let mut slices = counts(names::SLICE_CONTROLLER, options.per_slice());
+                let mut slices = counts(slice_manager, options.per_slice());
                 // A placeholder, if nothing else.
                 slices.wanted.fewest = slices.wanted.fewest.max(1);
                 Self { slices: Some(slices), ..Self::default() }
@@ -145,11 +151,14 @@ fn endpoints<'a>(slices: &[&'a EndpointSlice]) -> Vec<SliceEndpoint<'a>> {
 mod tests {
     use std::sync::Arc;
 
-    use roster_engine::{model::Service, state::Limit};
+    use roster_engine::{
+        model::{Service, installed::SELECTOR},
+        state::Limit,
+    };
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::servers::controller::{queue::Cause, service_scope::ServiceScope};
+    use crate::servers::controller::{beside, queue::Cause, service_scope::ServiceScope};
 
     /// Two endpoints fit into a slice.
     fn options() -> Options {
@@ -188,7 +197,7 @@ mod tests {
     /// The counts of a sync, and what is stored after it.
     fn sync(input: &mut ServiceInput) -> SyncCounts {
         let (plan, _) = input.plan(&Controller::ALL, options(), &ServiceScope::default(), Cause::Change);
-        let counts = SyncCounts::of(input, &plan, &Controller::ALL, &options());
+        let counts = SyncCounts::of(input, &plan, &Controller::ALL, names::SLICE_CONTROLLER, &options());
         let SliceChanges { create, update, delete, .. } = plan.endpoint_slices;
         input.slices.retain(|slice| {
             !delete.contains(&slice.meta.name) && update.iter().all(|u| u.meta.name != slice.meta.name)
@@ -201,6 +210,19 @@ mod tests {
         let written: Vec<_> = named.chain(update).map(Arc::new).collect();
         input.slices.extend(written);
         counts
+    }
+
+    #[test]
+    fn slices_beside_the_built_in_controllers_are_counted() {
+        let spec = json!({ "ports": [{ "port": 80 }], "ipFamilies": ["IPv4"] });
+        let mut world = input(&spec, &[(1, true), (2, true), (3, true)], Value::Null);
+        let mut service = world.service.take().map(Arc::unwrap_or_clone).unwrap();
+        service.meta.annotations.insert(SELECTOR, "app=web");
+        world.service = Some(Arc::new(beside::held(service)));
+        let scope = ServiceScope { is_beside: true, ..ServiceScope::default() };
+        let (plan, _) = world.plan(&Controller::ALL, options(), &scope, Cause::Change);
+        let counts = SyncCounts::of(&world, &plan, &Controller::ALL, scope.slice_manager(), &options());
+        assert_eq!(shown(&counts.slices.unwrap()), "3 in 2 (2), 2 changed, +3 ~0 -0");
     }
 
     fn shown(counts: &SliceCounts) -> String {

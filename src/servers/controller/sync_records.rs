@@ -8,7 +8,7 @@ use std::{collections::HashMap, time::Duration};
 use roster_engine::{
     endpointslice::{DISTRIBUTIONS, asks_for_zones},
     model::HashSeed,
-    state::{Controller, Options, Plan, SliceChanges},
+    state::{Options, Plan, SliceChanges},
 };
 use tokio::time::Instant;
 
@@ -38,13 +38,13 @@ pub(super) struct SyncResult {
 }
 
 impl SyncResult {
-    /// The result of a plan of these controllers before anything is written.
-    pub(super) fn of(input: &ServiceInput, plan: &Plan, controllers: &[Controller], options: &Options) -> Self {
+    /// The result of a plan before anything is written, with its counts.
+    pub(super) fn of(input: &ServiceInput, plan: &Plan, counts: SyncCounts, options: &Options) -> Self {
         let SliceChanges { create, update, delete, .. } = &plan.endpoint_slices;
         let service = input.service.as_ref();
         let distribution = service.and_then(|service| service.traffic_distribution.as_ref());
         Self {
-            counts: SyncCounts::of(input, plan, controllers, options),
+            counts,
             endpoints: plan.endpoints.verb(),
             slices: [create.len(), update.len(), delete.len()],
             writes: 0,

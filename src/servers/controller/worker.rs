@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, pin::pin, sync::Arc};
 
 use futures::FutureExt;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use super::{
     applier::Applier,
@@ -11,7 +11,7 @@ use super::{
     cluster_copy::ClusterCopy,
     event_sender::Events,
     metrics::{ControllerMetrics, EndedSync, SyncVerdict},
-    queue::{DueService, MANY_FAILURES, ServiceKey, SyncEnd},
+    queue::{DueService, MANY_FAILURES, ServiceKey, SyncEnd, unanswered_pause},
     shadow::Shadow,
     sync_records::SyncResult,
     trigger_times::SeenTimes,
@@ -45,7 +45,7 @@ impl<'a> Taken<'a> {
     }
 
     /// Ends with what a sync did, which is recorded and counted.
-    fn end_with(self, synced: Synced, metrics: &ControllerMetrics) {
+    fn end_with(self, synced: Synced, metrics: &ControllerMetrics) -> SyncEnd {
         let Synced { errors, seen, result } = synced;
         let (now, due) = (Instant::now(), &self.due);
         let took = now.duration_since(self.began);
@@ -61,6 +61,7 @@ impl<'a> Taken<'a> {
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         self.copy.record(due, result, &texts, took);
         self.end(end, seen);
+        end
     }
 }
 
@@ -92,11 +93,19 @@ pub(super) async fn work(
     stop: impl Future<Output = ()>,
 ) {
     let mut stop = pin!(stop);
+    let mut unanswered = 0;
     loop {
+        let next = async {
+            // While nobody answers, what is due would be as many requests in vain.
+            if unanswered > 0 {
+                sleep(unanswered_pause(unanswered)).await;
+            }
+            copy.next().await
+        };
         let due = tokio::select! {
             biased;
             () = &mut stop => return,
-            due = copy.next() => due,
+            due = next => due,
         };
         let taken = Taken::new(&copy, due);
         // A plan that panics must not keep the other Services from being synced.
@@ -110,7 +119,8 @@ pub(super) async fn work(
             }
         };
         if let Ok(synced) = AssertUnwindSafe(synced).catch_unwind().await {
-            taken.end_with(synced, &metrics);
+            let end = taken.end_with(synced, &metrics);
+            unanswered = if end == SyncEnd::Unanswered { unanswered + 1 } else { 0 };
         } else {
             let ServiceKey { namespace, name } = &taken.due.key;
             tracing::error!(%namespace, service = %name, "the sync of a Service has panicked");
@@ -134,8 +144,7 @@ async fn sync(copy: &ClusterCopy, applier: &Applier, events: &Events, due: &DueS
         let ServiceKey { namespace, name } = &due.key;
         tracing::info!(%namespace, service = %name, error, "a plan leaves something out");
     }
-    let controllers = if copy.is_in_scope(&input) { copy.controllers() } else { &[] };
-    let mut result = SyncResult::of(&input, &plan, controllers, &copy.options());
+    let mut result = copy.result_of(&input, &plan);
     let errors;
     (errors, result.writes) = applier.apply(&due.key, &input, plan).await;
     for event in errors.iter().filter_map(ApplyError::event) {
@@ -164,5 +173,11 @@ fn end(due: &DueService, errors: &[ApplyError]) -> SyncEnd {
             tracing::debug!(%namespace, %service, failures, %error, "a write has failed again");
         }
     }
-    if errors.is_empty() { SyncEnd::Settled } else { SyncEnd::Failed(errors.iter().filter_map(ApplyError::wait).max()) }
+    if errors.is_empty() {
+        SyncEnd::Settled
+    } else if errors.iter().all(ApplyError::is_unanswered) {
+        SyncEnd::Unanswered
+    } else {
+        SyncEnd::Failed(errors.iter().filter_map(ApplyError::wait).max())
+    }
 }

@@ -3,24 +3,17 @@
 //!
 //! `FAULT_ROUNDS=50` runs more than CI does.
 
-mod faulty_proxy;
-
 use std::{
     collections::BTreeMap,
-    fs,
     rc::Rc,
     time::{Duration, Instant},
 };
 
-use roster_engine::model::installed::CONTROLLER;
-
-use self::faulty_proxy::FaultyProxy;
 use super::{
-    RosterController, assets,
-    changes::{Changes, NAMESPACE},
-    start_without_controllers, until_at_work,
+    RosterController, assets, changes::Changes, faulty_proxy::FaultyProxy, is_right, start_without_controllers,
+    until_at_work,
 };
-use crate::{account::account_of, api::ApiServer, control_plane::ControlPlane, roster, wait};
+use crate::{api::ApiServer, wait};
 
 const SEED: u64 = 20_261_127;
 /// Each kind of fault once.
@@ -33,16 +26,6 @@ const REFUSED: u32 = 20;
 /// What happens in a round besides.
 const FAULTS: [&str; 4] = ["kill", "cut", "expire", "restart"];
 
-/// Whether `roster plan` would write nothing: no endpoint is missing, stale or listed twice, and no object is left over.
-fn is_right(plane: &ControlPlane) -> Option<()> {
-    let ran = roster().args(["plan", "-n", NAMESPACE, "--kubeconfig"]).arg(plane.kubeconfig()).output().unwrap();
-    match ran.status.code() {
-        Some(0) => Some(()),
-        Some(1) => None,
-        other => panic!("{other:?}: {}", String::from_utf8_lossy(&ran.stderr)),
-    }
-}
-
 #[test]
 #[ignore = "needs the programs of a control plane: cargo xtask test cluster"]
 fn faults_lose_nothing() {
@@ -52,11 +35,7 @@ fn faults_lose_nothing() {
     let api = Rc::new(ApiServer::of(&plane));
     let mut changes = Changes::begin(vec![api.clone()], SEED);
     let flags = ["--leader-elect=false"];
-    // The first one makes the account. It is stopped at once.
-    drop(RosterController::start(&plane, dir.path(), &flags));
-    let proxy = FaultyProxy::start(&account_of(&plane, dir.path(), CONTROLLER));
-    let config = dir.path().join("proxied.kubeconfig");
-    fs::write(&config, proxy.kubeconfig()).unwrap();
+    let (proxy, config) = FaultyProxy::before(&plane, dir.path());
     let start = || RosterController::start_with(&config, dir.path(), &flags);
     let mut ours = start();
     until_at_work(&api, 0);
@@ -84,7 +63,7 @@ fn faults_lose_nothing() {
         make(&mut changes);
         proxy.refuse(0);
         let recovered = Instant::now();
-        wait(fault, || is_right(&plane));
+        wait(fault, || is_right(&plane).then_some(()));
         let slowest = slowest.entry(fault).or_default();
         *slowest = recovered.elapsed().max(*slowest);
     }

@@ -19,13 +19,6 @@ use crate::{api::ApiServer, assets, get, start, start_without_controllers, wait}
 #[path = "../../../examples/controller.rs"]
 mod machines;
 
-/// The value of a metric.
-fn metric(controller: &RosterController, name: &str) -> Option<f64> {
-    let metrics = get(&controller.admin, "/metrics")?;
-    let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-    line.parse().ok()
-}
-
 /// What the controller says about a Service.
 fn debug(controller: &RosterController, service: &str) -> Value {
     let answer = get(&controller.admin, &format!("/debug/services/{NAMESPACE}/{service}")).unwrap();
@@ -66,9 +59,9 @@ fn operators_see_what_it_does() {
     assert!(began.elapsed() >= Duration::from_millis(1800), "{:?}", began.elapsed());
 
     wait("the write is counted", || {
-        metric(&controller, "endpoint_slice_controller_changes{operation=\"update\"}").filter(|n| *n >= 1.0)
+        controller.metric("endpoint_slice_controller_changes{operation=\"update\"}").filter(|n| *n >= 1.0)
     });
-    let counted = |name: &str| metric(&controller, name).unwrap_or_else(|| panic!("no {name}"));
+    let counted = |name: &str| controller.metric(name).unwrap_or_else(|| panic!("no {name}"));
     assert!(counted("endpoint_slice_controller_changes{operation=\"create\"}") >= 5.0);
     assert!(counted("endpoint_slice_controller_num_endpoint_slices") >= 5.0);
     assert!(counted("endpoint_slice_controller_endpoints_desired") >= 1.0);
@@ -88,8 +81,7 @@ fn operators_see_what_it_does() {
     let unready = json!({ "status": { "conditions": [changes::ready(false)] } });
     assert_eq!(api.patch_status(&changes::pod("web-0-pod", "web-0"), &unready).status, 200);
     wait("the time of a change of a pod is counted", || {
-        metric(&controller, "roster_controller_programming_duration_seconds_count{origin=\"pods\"}")
-            .filter(|n| *n >= 1.0)
+        controller.metric("roster_controller_programming_duration_seconds_count{origin=\"pods\"}").filter(|n| *n >= 1.0)
     });
     let nobody = get(&controller.admin, "/debug/services/shop/nobody").unwrap();
     assert!(nobody.starts_with("HTTP/1.1 404"), "{nobody}");

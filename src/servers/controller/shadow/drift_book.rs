@@ -76,7 +76,57 @@ struct FoundDrift {
     is_stuck: bool,
 }
 
+/// What the changes of a Service have to do with one of its differences.
+#[derive(Clone, Copy, Debug)]
+struct DriftCause {
+    /// The list in which it is was written.
+    writes_it: bool,
+    /// The reference was woken for that list.
+    wakes: bool,
+    /// The garbage collector deletes the slices of a Service that is gone.
+    is_collected: bool,
+    /// The Service, a pod or a node has changed.
+    is_of_cluster: bool,
+}
+
+impl DriftCause {
+    fn of(drift: &Drift, notice: Notice) -> Self {
+        let (writes_it, wakes) = match drift.list {
+            PublishedList::Endpoints => (notice.endpoints, notice.wakes_endpoints),
+            PublishedList::Slices => (notice.slices, notice.wakes_slices),
+        };
+        let is_collected = drift.class == DriftClass::Orphan && drift.list == PublishedList::Slices && !writes_it;
+        Self { writes_it, wakes: wakes && !is_collected, is_collected, is_of_cluster: notice.cluster }
+    }
+}
+
 impl FoundDrift {
+    fn new(cause: DriftCause, follows_a_write: bool, now: Instant) -> Self {
+        let DriftCause { writes_it, wakes, is_collected, is_of_cluster } = cause;
+        Self {
+            since: now,
+            woken: wakes.then_some(now),
+            is_collected,
+            is_forgotten: is_of_cluster && !writes_it && !is_collected,
+            is_edited: writes_it,
+            is_written: false,
+            follows_a_write,
+            named: None,
+            is_stuck: false,
+        }
+    }
+
+    fn see_again(&mut self, cause: DriftCause, now: Instant) {
+        self.is_written |= cause.writes_it;
+        self.follows_a_write |= cause.writes_it;
+        self.is_stuck &= !self.is_written;
+        if cause.wakes && self.woken.is_none() {
+            self.woken = Some(now);
+            // It is settled now, or something is wrong.
+            self.named = self.named.filter(|class| *class != ShadowClass::Unsettled);
+        }
+    }
+
     /// The time from which it counts.
     fn begin(&self) -> Instant {
         self.woken.unwrap_or(self.since).max(self.since)
@@ -179,36 +229,13 @@ impl DriftBook {
             self.ended(key, drift, &found, now);
         }
         for drift in drifts {
-            let (writes_it, reacts) = match drift.list {
-                PublishedList::Endpoints => (notice.endpoints, notice.wakes_endpoints),
-                PublishedList::Slices => (notice.slices, notice.wakes_slices),
-            };
-            // The garbage collector deletes the slices of a Service that is gone.
-            let is_collected = drift.class == DriftClass::Orphan && drift.list == PublishedList::Slices && !writes_it;
-            let reacts = reacts && !is_collected;
-            if let Some(found) = record.found.get_mut(drift) {
-                found.is_written |= writes_it;
-                found.follows_a_write |= writes_it;
-                found.is_stuck &= !found.is_written;
-                if reacts && found.woken.is_none() {
-                    found.woken = Some(now);
-                    // It is settled now, or something is wrong.
-                    found.named = found.named.filter(|class| *class != ShadowClass::Unsettled);
+            let cause = DriftCause::of(drift, notice);
+            match record.found.get_mut(drift) {
+                Some(found) => found.see_again(cause, now),
+                None => {
+                    record.found.insert(drift.clone(), FoundDrift::new(cause, was_written, now));
                 }
-                continue;
             }
-            let found = FoundDrift {
-                since: now,
-                woken: reacts.then_some(now),
-                is_collected,
-                is_forgotten: notice.cluster && !writes_it && !is_collected,
-                is_edited: writes_it,
-                is_written: false,
-                follows_a_write: was_written,
-                named: None,
-                is_stuck: false,
-            };
-            record.found.insert(drift.clone(), found);
         }
         let look = self.look(&record, now);
         self.services.insert(key.clone(), record);

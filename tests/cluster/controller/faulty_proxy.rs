@@ -1,7 +1,8 @@
 //! A proxy before an API server that refuses requests, answers some that were carried out as if they had failed, and ends watches.
 
 use std::{
-    path::Path,
+    fs,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
         atomic::{AtomicU32, AtomicUsize, Ordering},
@@ -20,10 +21,12 @@ use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
+use roster_engine::model::installed::CONTROLLER;
 use serde_json::json;
 use tokio::{net::TcpListener, runtime::Runtime, sync::watch};
 
-use crate::parity::rng::Rng;
+use super::RosterController;
+use crate::{account::account_of, control_plane::ControlPlane, parity::rng::Rng};
 
 /// The proxy. It ends with the test.
 pub(super) struct FaultyProxy {
@@ -46,8 +49,17 @@ struct Faults {
 }
 
 impl FaultyProxy {
-    /// A proxy that sends requests on as the user of a kubeconfig.
-    pub(super) fn start(kubeconfig: &Path) -> Self {
+    /// A proxy that sends requests on as the account of the controller, and a kubeconfig for it.
+    pub(super) fn before(plane: &ControlPlane, dir: &Path) -> (Self, PathBuf) {
+        // The first one makes the account. It is stopped at once.
+        drop(RosterController::start(plane, dir, &["--leader-elect=false"]));
+        let proxy = Self::start(&account_of(plane, dir, CONTROLLER));
+        let config = dir.join("proxied.kubeconfig");
+        fs::write(&config, proxy.kubeconfig()).unwrap();
+        (proxy, config)
+    }
+
+    fn start(kubeconfig: &Path) -> Self {
         let runtime = Runtime::new().unwrap();
         let (faults, address) = runtime.block_on(async {
             let config = Kubeconfig::read_from(kubeconfig).unwrap();
@@ -70,7 +82,7 @@ impl FaultyProxy {
     }
 
     /// A kubeconfig for it. Any token is right.
-    pub(super) fn kubeconfig(&self) -> String {
+    fn kubeconfig(&self) -> String {
         let cluster = json!({ "name": "c", "cluster": { "server": format!("http://{}", self.address) } });
         let context = json!({ "name": "x", "context": { "cluster": "c", "user": "u" } });
         let config = json!({ "apiVersion": "v1", "kind": "Config", "current-context": "x", "clusters": [cluster],

@@ -1,4 +1,4 @@
-//! Watch events: of the copy of the cluster beside the webhook, and of the node proxy in each scheme.
+//! Watch events: of the copy of the cluster beside the webhook, of the node proxy in each scheme, and of the controller.
 
 use serde_json::Value;
 
@@ -6,6 +6,7 @@ use crate::{
     objects::{
         NAMESPACE, entries_and, list, node, of_one_uid, pod, ports_of_list, service, slice, slice_endpoints, text,
     },
+    plans::cluster_objects,
     sizes::{Family, Input, Sizes, pairs},
 };
 
@@ -50,11 +51,34 @@ const CACHE: &[(&str, usize)] = &[
     ("annotations", 0),
 ];
 
+/// The dimensions of the controller's copy. The pods of one Service are those of a selector.
+const CONTROLLER: &[(&str, usize)] = &[
+    ("stored pods", 0),
+    ("stored Services", 0),
+    ("Services", 1),
+    ("Services with hints", 0),
+    ("pods", 1),
+    ("pods of one Service", 0),
+    ("namespaces", 1),
+    ("selectors", 1),
+    ("labels of a pod", 0),
+    ("nodes", 1),
+    ("slices", 0),
+    ("Endpoints", 0),
+];
+
 pub(crate) const FAMILIES: &[Family] = &[
     Family { name: "watch of the webhook", base: COPY, without: OF_COPY, make: copy },
     Family { name: "watch of the node proxy, kube-proxy", base: CACHE, without: &[], make: |s| cache(s, "kube-proxy") },
     Family { name: "watch of the node proxy, SuperEdge", base: CACHE, without: &[], make: |s| cache(s, "superedge") },
     Family { name: "watch of the node proxy, OpenYurt", base: CACHE, without: &[], make: |s| cache(s, "openyurt") },
+    // The pods of one Service are those of all with its selector, and each has an endpoint of its own for each.
+    Family {
+        name: "watch of the controller",
+        base: CONTROLLER,
+        without: pairs! { "Services": "pods of one Service"; },
+        make: controller,
+    },
 ];
 
 fn copy(s: &Sizes) -> Input {
@@ -91,6 +115,28 @@ fn copy(s: &Sizes) -> Input {
         serde_json::json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": format!("n-{i}"), "labels": { "a": "b" } } })
     }));
     Input { way: "copy".to_owned(), body: text(events), stored: text(stored), ..Input::default() }
+}
+
+fn controller(s: &Sizes) -> Input {
+    let mut stored = list(s.get("stored pods"), |i| pod(i + 1_000_000, 1));
+    let other = |name: &str, i: usize| {
+        let mut service = service(&format!("{name}-{i}"), 1);
+        service["spec"]["selector"]["app"] = format!("{name}-{i}").into();
+        service
+    };
+    stored.extend(list(s.get("stored Services"), |i| other("stored", i)));
+    let mut events = cluster_objects(s);
+    events.extend(list(s.get("Services with hints"), |i| {
+        let mut service = other("hints", i);
+        service["metadata"]["annotations"] = entries_and(0, "a", &[("service.kubernetes.io/topology-mode", "Auto")]);
+        service
+    }));
+    events.extend(list(s.get("pods of one Service"), |i| {
+        let mut pod = pod(i + 2_000_000, 1);
+        pod["metadata"]["labels"]["app"] = "web-0".into();
+        pod
+    }));
+    Input { way: "controller".to_owned(), body: text(events), stored: text(stored), ..Input::default() }
 }
 
 fn cache(s: &Sizes, scheme: &str) -> Input {

@@ -11,6 +11,7 @@ use axum::{
 use roster::{
     runtime::net::Health,
     servers::{
+        controller::WatchedCopy,
         edge::{EdgeScheme, WatchedNode},
         rest::{self, RestApp, RestLimits},
         webhook::{self, AdmissionMetrics, FailureMode, SettingsSource, Webhook, WebhookLimits},
@@ -51,6 +52,10 @@ pub(crate) enum Work {
         node: WatchedNode,
         events: Vec<(String, Box<RawValue>)>,
     },
+    Controller {
+        copy: WatchedCopy,
+        events: Vec<(String, Box<RawValue>)>,
+    },
 }
 
 impl Work {
@@ -78,6 +83,14 @@ impl Work {
                 let stored: Vec<(&str, &str)> = stored.iter().map(|(kind, text)| (kind.as_str(), text.get())).collect();
                 node.list(&stored)?;
                 Self::Edge { node, events: kinds(&input.body)? }
+            }
+            "controller" => {
+                let copy = WatchedCopy::default();
+                let stored = kinds(&input.stored)?;
+                let stored: Vec<(&str, &str)> = stored.iter().map(|(kind, text)| (kind.as_str(), text.get())).collect();
+                copy.list(&stored)?;
+                copy.settle();
+                Self::Controller { copy, events: kinds(&input.body)? }
             }
             other => bail!("there is no way in {other}"),
         })
@@ -128,6 +141,15 @@ impl Work {
                 }
                 node.settle();
                 Ok(listed)
+            }
+            Self::Controller { copy, events } => {
+                for _ in 0..2 {
+                    for (kind, text) in &events {
+                        copy.take(kind, text.get())?;
+                    }
+                    copy.settle();
+                }
+                Ok(events.len())
             }
         }
     }

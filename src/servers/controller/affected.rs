@@ -115,7 +115,7 @@ pub(super) fn by_node(change: &ObjectChange<Node>, cluster: &Cluster, profile: &
         keys.extend(pods.flat_map(|pod| services.selecting(pod.namespace(), &pod.labels)).map(|s| key_of(s)));
     }
     if is_new_or_gone || shares[0] != shares[1] {
-        let services = cluster.services.last_known().rows().iter();
+        let services = cluster.services.last_known().lookup().with_hints();
         keys.extend(services.filter(|service| asks_for_zones(service, profile)).map(|service| key_of(service)));
     }
     keys.sort_unstable();

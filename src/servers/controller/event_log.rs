@@ -1,7 +1,7 @@
 //! Which Events are sent for what is to be said, as client-go has it (`tools/record/events_cache.go`): an equal Event counts one
 //! more, many similar ones become one, and an object that is written about all the time is written about seldom.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, hash::BuildHasher, time::Duration};
 
 use roster_engine::{
     model::{HashSeed, ObjectRef},
@@ -35,37 +35,19 @@ pub(super) struct Sent {
     pub(super) count: u32,
 }
 
-/// What tells Events apart, the message included or not.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct EventKey {
-    component: &'static str,
-    object: ObjectRef,
-    is_warning: bool,
-    reason: &'static str,
-    message: Option<String>,
-}
-
-impl EventKey {
-    fn of(said: &Said, message: Option<&str>) -> Self {
-        Self {
-            component: said.component,
-            object: ObjectRef { resource_version: "".into(), ..said.object.clone() },
-            is_warning: said.event.kind == EventType::Warning,
-            reason: said.event.reason,
-            message: message.map(str::to_owned),
-        }
-    }
-}
-
 /// What was sent.
+///
+/// Objects and Events are known by their hashes: written out, thousands of them would be most of the memory of the program. If two
+/// have one hash, which nobody can bring about, they count as one.
 #[derive(Debug, Default)]
 pub(super) struct EventLog {
+    seed: HashSeed,
     /// By object and controller, how many more may be sent, and since when.
-    tokens: HashMap<(&'static str, ObjectRef), (u32, Instant), HashSeed>,
+    tokens: HashMap<u64, (u32, Instant), HashSeed>,
     /// By everything but the message, the messages and when the last one was.
-    similar: HashMap<EventKey, (Vec<String>, Instant), HashSeed>,
+    similar: HashMap<u64, (Vec<u64>, Instant), HashSeed>,
     /// The name and the count of each Event.
-    sent: HashMap<EventKey, (String, u32), HashSeed>,
+    sent: HashMap<u64, (Box<str>, u32), HashSeed>,
 }
 
 impl EventLog {
@@ -80,11 +62,11 @@ impl EventLog {
         if !self.take_token(&said, now) {
             return None;
         }
-        let key = Self::key(&said);
+        let key = self.key(&said);
         let (again, count) = match self.sent.get_mut(&key) {
             Some((name, count)) => {
                 *count += 1;
-                (Some(name.clone()), *count)
+                (Some(name.to_string()), *count)
             }
             None => (None, 1),
         };
@@ -93,37 +75,50 @@ impl EventLog {
 
     /// An Event was created with this name.
     pub(super) fn created(&mut self, said: &Said, name: String) {
-        let key = Self::key(said);
-        self.sent.insert(key, (name, 1));
+        let key = self.key(said);
+        self.sent.insert(key, (name.into(), 1));
     }
 
     /// An Event that was sent before is gone: it is created anew.
     pub(super) fn gone(&mut self, said: &Said) {
-        let key = Self::key(said);
+        let key = self.key(said);
         self.sent.remove(&key);
     }
 
     /// Combined Events are one, whatever their message.
-    fn key(said: &Said) -> EventKey {
+    fn key(&self, said: &Said) -> u64 {
         let is_combined = said.event.message.starts_with("(combined from similar events): ");
-        EventKey::of(said, Some(said.event.message.as_str()).filter(|_| !is_combined))
+        self.hash_of(said, Some(said.event.message.as_str()).filter(|_| !is_combined))
+    }
+
+    /// The hash of an Event, with or without a message.
+    fn hash_of(&self, said: &Said, message: Option<&str>) -> u64 {
+        let is_warning = said.event.kind == EventType::Warning;
+        self.seed.hash_one((self.object_of(said), is_warning, said.event.reason, message))
+    }
+
+    /// The hash of an object, whatever its version, and of the controller.
+    fn object_of(&self, said: &Said) -> u64 {
+        let object = ObjectRef { resource_version: "".into(), ..said.object.clone() };
+        self.seed.hash_one((said.component, object))
     }
 
     fn is_similar_to_many(&mut self, said: &Said, now: Instant) -> bool {
-        let (messages, last) = self.similar.entry(EventKey::of(said, None)).or_insert_with(|| (Vec::new(), now));
+        let (similar, message) = (self.hash_of(said, None), self.seed.hash_one(&said.event.message));
+        let (messages, last) = self.similar.entry(similar).or_insert_with(|| (Vec::new(), now));
         if now.duration_since(*last) > SIMILAR_FOR {
             messages.clear();
         }
         *last = now;
-        if messages.len() < SIMILAR as usize && !messages.contains(&said.event.message) {
-            messages.push(said.event.message.clone());
+        if messages.len() < SIMILAR as usize && !messages.contains(&message) {
+            messages.push(message);
         }
         messages.len() >= SIMILAR as usize
     }
 
     fn take_token(&mut self, said: &Said, now: Instant) -> bool {
-        let object = ObjectRef { resource_version: "".into(), ..said.object.clone() };
-        let (left, since) = self.tokens.entry((said.component, object)).or_insert((BURST, now));
+        let object = self.object_of(said);
+        let (left, since) = self.tokens.entry(object).or_insert((BURST, now));
         let refilled = u32::try_from(now.duration_since(*since).as_secs() / REFILL.as_secs()).unwrap_or(u32::MAX);
         if refilled > 0 {
             *left = left.saturating_add(refilled).min(BURST);

@@ -41,6 +41,7 @@ mod sync_records;
 mod token_bucket;
 mod trigger_times;
 mod unseen_writes;
+mod watched_copy;
 mod watched_value;
 mod worker;
 #[cfg(test)]
@@ -54,3 +55,4 @@ pub use service_scope::ServiceScope;
 pub use shadow::{DriftReport, ServiceDrift, ShadowClass, ShadowOptions};
 pub use start::{StartedController, start};
 pub use token_bucket::WriteRate;
+pub use watched_copy::WatchedCopy;

@@ -5,7 +5,7 @@
 //! server are numbers that rise with every write (KEP-5504). They fall where it was restored from a backup: what is not seen
 //! for long is read again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use roster_engine::model::{HashSeed, ObjectMeta, Text};
 use tokio::time::Instant;
@@ -16,6 +16,8 @@ use super::queue::ServiceKey;
 #[derive(Debug, Default)]
 pub(super) struct UnseenWrites {
     writes: HashMap<(Text, Text), UnseenWrite, HashSeed>,
+    /// The names of the objects that belong to a Service.
+    of_service: HashMap<ServiceKey, BTreeSet<Text>, HashSeed>,
 }
 
 #[derive(Debug)]
@@ -45,8 +47,19 @@ impl UnseenWrites {
     }
 
     fn note(&mut self, meta: &ObjectMeta, service: ServiceKey, written: Written) {
-        let write = UnseenWrite { written, service, since: Instant::now() };
-        self.writes.insert((meta.namespace.clone(), meta.name.clone()), write);
+        let key = (meta.namespace.clone(), meta.name.clone());
+        self.remove(&key);
+        self.of_service.entry(service.clone()).or_default().insert(meta.name.clone());
+        self.writes.insert(key, UnseenWrite { written, service, since: Instant::now() });
+    }
+
+    fn remove(&mut self, key: &(Text, Text)) {
+        let Some(UnseenWrite { service, .. }) = self.writes.remove(key) else { return };
+        let Some(names) = self.of_service.get_mut(&service) else { return };
+        names.remove(&key.1);
+        if names.is_empty() {
+            self.of_service.remove(&service);
+        }
     }
 
     /// The Services of writes that were made before `since` and not seen yet.
@@ -67,10 +80,11 @@ impl UnseenWrites {
 
     /// The objects of a Service were read from the API server: nothing of it is unseen any more. Returns the names of those
     /// that were.
-    pub(super) fn read(&mut self, service: &ServiceKey) -> Vec<Text> {
-        let unseen = self.writes.extract_if(|_, write| write.service == *service);
-        let mut names: Vec<Text> = unseen.map(|((_, name), _)| name).collect();
-        names.sort_unstable();
+    pub(super) fn read(&mut self, service: &ServiceKey) -> BTreeSet<Text> {
+        let names = self.of_service.remove(service).unwrap_or_default();
+        for name in &names {
+            self.writes.remove(&(service.namespace.clone(), name.clone()));
+        }
         names
     }
 
@@ -83,7 +97,7 @@ impl UnseenWrites {
             Written::Deleted(uid) => *uid != meta.uid,
         };
         if is_news {
-            self.writes.remove(&key);
+            self.remove(&key);
         }
         is_news
     }
@@ -95,7 +109,7 @@ impl UnseenWrites {
             // The events of an object come in order, and that of the write is still to come.
             Some(Written::Version(_)) => false,
             Some(Written::Deleted(_)) => {
-                self.writes.remove(&key);
+                self.remove(&key);
                 true
             }
             None => true,
@@ -146,7 +160,7 @@ mod tests {
         assert!(unseen.is_news_of_deletion("shop", "web"));
         unseen.deleted(&meta("u", "7"), service());
         assert!(unseen.is_news(&meta("v", "9")), "another one of its name");
-        assert!(unseen.writes.is_empty());
+        assert!(unseen.writes.is_empty() && unseen.of_service.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
@@ -158,7 +172,8 @@ mod tests {
         assert_eq!(unseen.overdue(now + std::time::Duration::from_secs(1)), [service()]);
         assert!(!unseen.is_news(&meta("u", "6")));
         assert_eq!(unseen.written(), [("shop".into(), "web".into())]);
-        assert_eq!((unseen.read(&service()), unseen.read(&service())), (vec!["web".into()], Vec::new()));
+        assert_eq!(unseen.read(&service()), BTreeSet::from(["web".into()]));
+        assert!(unseen.read(&service()).is_empty() && unseen.of_service.is_empty());
         assert!(unseen.is_news(&meta("u", "6")), "the API server was restored from a backup");
     }
 

@@ -72,7 +72,7 @@ fn read<T: Watched>(state: &mut CopyState, key: &ServiceKey, known: &[Text], obj
     }
     drop(stored);
     for object in objects {
-        if unseen.binary_search_by(|name| name.as_str().cmp(object.name())).is_ok() {
+        if unseen.contains(object.name()) {
             removed::<T>(state, &key.namespace, object.name());
         }
         wrote(state, object);

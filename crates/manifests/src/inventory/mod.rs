@@ -57,7 +57,7 @@ pub use intern::{Interner, Targets};
 pub use live::{Live, LiveRows, LiveTable};
 pub use lookups::{NodePlaces, PodAddresses, SliceEndpoints};
 pub use objects::{AnyObject, Inventory};
-pub use planning_rows::{PlannedPods, PlanningRows, SharedNodes};
+pub use planning_rows::{PlannedPods, PlannedServices, PlanningRows, SharedNodes};
 pub use rows::{NamespaceRow, NodeRow, PodRow, ServiceRow, SliceRow, SmallRows};
 pub use service_findings::ServiceFindings;
 pub use service_lookups::{SelectingService, ServiceSlice, ServicesBySelector, SlicesByService};

@@ -1,12 +1,12 @@
 //! The objects of a cluster as a controller holds them: whole planning values, shared with the plans that are being made.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     hash::BuildHasher,
     sync::Arc,
 };
 
-use roster_engine::model::{EndpointSlice, Endpoints, HashSeed, Labels, Node, Nodes, Pod, Service, Text};
+use roster_engine::model::{EndpointSlice, Endpoints, HashSeed, Labels, Node, Nodes, Pod, Service, Text, names};
 use smallvec::SmallVec;
 
 use super::{
@@ -24,7 +24,7 @@ impl LiveRows for PlanningRows {
     type Pod = Arc<Pod>;
     type Pods = PlannedPods;
     type Service = Arc<Service>;
-    type Services = ServicesBySelector<Arc<Service>>;
+    type Services = PlannedServices;
     type Node = Arc<Node>;
     type Nodes = SharedNodes;
     type Endpoints = Arc<Endpoints>;
@@ -163,6 +163,42 @@ impl Lookup<Arc<Pod>> for PlannedPods {
     }
 }
 
+/// Services by their selector, and those that ask for hints by an annotation: each change of a node may concern these.
+#[derive(Debug, Default)]
+pub struct PlannedServices {
+    by_selector: ServicesBySelector<Arc<Service>>,
+    /// By namespace and name.
+    with_hints: BTreeMap<(Text, Text), Arc<Service>>,
+}
+
+impl PlannedServices {
+    /// The Services that select a pod with these labels, as [`ServicesBySelector::selecting`] finds them.
+    pub fn selecting<'a>(&'a self, namespace: &str, labels: &'a Labels) -> impl Iterator<Item = &'a Arc<Service>> {
+        self.by_selector.selecting(namespace, labels)
+    }
+
+    /// The Services that have one of the annotations about hints, whatever it says.
+    pub fn with_hints(&self) -> impl Iterator<Item = &Arc<Service>> {
+        self.with_hints.values()
+    }
+}
+
+impl Lookup<Arc<Service>> for PlannedServices {
+    fn add(&mut self, service: &Arc<Service>) {
+        self.by_selector.add(service);
+        let annotations = &service.meta.annotations;
+        if [names::TOPOLOGY_HINTS, names::TOPOLOGY_MODE].iter().any(|name| annotations.contains_key(name)) {
+            let key = (service.meta.namespace.clone(), service.meta.name.clone());
+            self.with_hints.insert(key, service.clone());
+        }
+    }
+
+    fn remove(&mut self, service: &Arc<Service>) {
+        self.by_selector.remove(service);
+        self.with_hints.remove(&(service.meta.namespace.clone(), service.meta.name.clone()));
+    }
+}
+
 /// All nodes. A plan that is being made keeps them as they were.
 #[derive(Clone, Debug, Default)]
 pub struct SharedNodes(Arc<Nodes>);
@@ -206,7 +242,7 @@ mod tests {
         Arc::new(serde_json::from_value(pod).unwrap())
     }
 
-    fn names<'a>(pods: impl IntoIterator<Item = &'a Arc<Pod>>) -> String {
+    fn names_of<'a>(pods: impl IntoIterator<Item = &'a Arc<Pod>>) -> String {
         pods.into_iter().map(|pod| pod.name().to_string()).collect::<Vec<_>>().join(" ")
     }
 
@@ -224,7 +260,7 @@ mod tests {
         }
         let selected = |pods: &Table<Arc<Pod>, PlannedPods>, selector: &str| {
             let selector = selector.split_whitespace().filter_map(|l| l.split_once('=')).collect();
-            pods.lookup().selected("shop", &selector).map(|found| names(&found))
+            pods.lookup().selected("shop", &selector).map(|found| names_of(&found))
         };
         for (selector, found) in [
             ("app=web", Some("a b c")),
@@ -235,12 +271,12 @@ mod tests {
         ] {
             assert_eq!(selected(&pods, selector).as_deref(), found, "{selector}");
         }
-        assert_eq!(names(pods.lookup().on_node("n1")), "a a b");
+        assert_eq!(names_of(pods.lookup().on_node("n1")), "a a b");
         pods.insert(pod("shop", "b", "app=web color=blue", "n2"));
         pods.insert(pod("shop", "a", "app=api", "n1"));
         assert_eq!(selected(&pods, "app=web").as_deref(), Some("b c"));
         assert_eq!(
-            (names(pods.lookup().on_node("n1")), names(pods.lookup().on_node("n2"))),
+            (names_of(pods.lookup().on_node("n1")), names_of(pods.lookup().on_node("n2"))),
             ("a a".into(), "b c".into())
         );
         assert_eq!(pods.lookup().selected("shop", &[("app", "web")].into_iter().collect()).unwrap()[0].node_name, "n2");
@@ -249,6 +285,33 @@ mod tests {
         }
         let PlannedPods { groups, by_label, by_node, .. } = pods.lookup();
         assert!(groups.is_empty() && by_label.is_empty() && by_node.is_empty(), "nothing is left of what is gone");
+    }
+
+    #[test]
+    fn services_that_ask_for_hints_are_known_as_long_as_they_do() {
+        let service = |annotations: serde_json::Value| {
+            let meta = json!({ "name": "web", "namespace": "shop", "annotations": annotations });
+            let spec = json!({ "selector": { "app": "web" } });
+            Arc::new(serde_json::from_value::<Service>(json!({ "metadata": meta, "spec": spec })).unwrap())
+        };
+        let labels = [("app", "web")].into_iter().collect();
+        let mut services: Table<Arc<Service>, PlannedServices> = Table::default();
+        for (annotations, want) in [
+            (json!({}), 0),
+            (json!({ "service.kubernetes.io/topology-mode": "Auto" }), 1),
+            (json!({ "service.kubernetes.io/topology-aware-hints": "x" }), 1),
+            (json!({ "other": "Auto" }), 0),
+            (json!({ "service.kubernetes.io/topology-mode": "Auto" }), 1),
+        ] {
+            services.insert(service(annotations));
+            let lookup = services.lookup();
+            assert_eq!((lookup.with_hints().count(), lookup.selecting("shop", &labels).count()), (want, 1));
+        }
+        services.remove("shop", "web");
+        assert_eq!(
+            (services.lookup().with_hints().count(), services.lookup().selecting("shop", &labels).count()),
+            (0, 0)
+        );
     }
 
     #[test]

@@ -56,8 +56,8 @@ mod tests {
 
     use super::*;
 
-    fn read<T: DeserializeOwned>(value: Value) -> Option<Arc<T>> {
-        Some(Arc::new(serde_json::from_value(value).unwrap()))
+    fn read<T: DeserializeOwned>(value: Value) -> Arc<T> {
+        Arc::new(serde_json::from_value(value).unwrap())
     }
 
     /// What has changed, and which of the reference's queues it wakes.
@@ -77,7 +77,7 @@ mod tests {
     fn the_reference_looks_at_a_part_of_a_pod() {
         let pod = |labels: Value, spec: Value, status: Value, deleted: Value| {
             let meta = json!({ "name": "p", "namespace": "shop", "labels": labels, "deletionTimestamp": deleted });
-            read::<Pod>(json!({ "metadata": meta, "spec": spec, "status": status }))
+            Some(read::<Pod>(json!({ "metadata": meta, "spec": spec, "status": status })))
         };
         let running = |ready: &str, phase: &str, ip: &str| {
             let ready = json!([{ "type": "Ready", "status": ready }]);
@@ -112,9 +112,10 @@ mod tests {
         for (name, selector) in [("web", json!({ "app": "web" })), ("by-hand", Value::Null)] {
             let service =
                 json!({ "metadata": { "name": name, "namespace": "shop" }, "spec": { "selector": selector } });
-            cluster.services.insert(read(service).unwrap());
+            cluster.services.insert(read(service));
         }
-        let endpoints = |name: &str| read::<Endpoints>(json!({ "metadata": { "name": name, "namespace": "shop" } }));
+        let endpoints =
+            |name: &str| Some(read::<Endpoints>(json!({ "metadata": { "name": name, "namespace": "shop" } })));
         for (name, is_there, want) in [
             ("web", true, "endpoints"),
             ("web", false, "endpoints wakes-endpoints"),
@@ -129,8 +130,8 @@ mod tests {
         let labels = json!({ names::SERVICE_NAME: "web" });
         let slice =
             json!({ "metadata": { "name": "s", "namespace": "shop", "labels": labels }, "addressType": "IPv4" });
-        assert_eq!(shown(by_slice(&ObjectChange { before: None, after: read(slice) })), "slices wakes-slices");
-        let node = read(json!({ "metadata": { "name": "n" } }));
+        assert_eq!(shown(by_slice(&ObjectChange { before: None, after: Some(read(slice)) })), "slices wakes-slices");
+        let node = Some(read(json!({ "metadata": { "name": "n" } })));
         assert_eq!(shown(by_node(&ObjectChange { before: None, after: node })), "cluster");
         let service = cluster.services.last_known().get("shop", "web").cloned();
         let all = "cluster wakes-endpoints wakes-slices";

@@ -3,7 +3,7 @@
 //! A Service is in the queue once, whatever happens to it. Of several times, the earliest counts, so that a stream of changes
 //! never postpones it. While it is being synced, what happens to it waits for the end. After a failure it waits, and nothing
 //! that happens meanwhile shortens or prolongs this: a storm of changes must not become a storm of requests. That nobody answers
-//! is no failure of the Service: such pauses stay short, so that it does not wait as long again as an outage took.
+//! is not the fault of a Service: such pauses stay short, so that it does not wait as long again as an outage took.
 
 use std::{
     collections::{BTreeSet, HashMap},

@@ -38,17 +38,18 @@ fn used(controller: &RosterController) -> [u64; 3] {
 }
 
 /// Waits until nothing is left to do: each Service that was put into the queue was synced. Returns how often that was.
-fn until_drained(controller: &RosterController) -> f64 {
+fn until_drained(controller: &RosterController) -> u64 {
     wait("the queue is empty, and each that was added was synced", || {
         let metrics = get(&controller.admin, "/metrics").unwrap();
         let of_queue = |name: &str| {
             let name = format!("workqueue_{name}{{name=\"endpoint_slice\"}} ");
             let value = metrics.lines().find_map(|line| line.strip_prefix(&name));
-            value.unwrap_or_else(|| panic!("no {name}")).parse::<f64>().unwrap()
+            value.unwrap_or_else(|| panic!("no {name}"))
         };
-        let (added, done) = (of_queue("adds_total"), of_queue("work_duration_seconds_count"));
-        let is_drained = of_queue("depth") == 0.0 && of_queue("unfinished_work_seconds") == 0.0 && added == done;
-        is_drained.then_some(added)
+        let count = |name: &str| of_queue(name).parse::<u64>().unwrap();
+        let (added, done) = (count("adds_total"), count("work_duration_seconds_count"));
+        let is_running = of_queue("unfinished_work_seconds").parse::<f64>().unwrap() > 0.0;
+        (count("depth") == 0 && !is_running && added == done).then_some(added)
     })
 }
 
@@ -70,7 +71,7 @@ fn a_controller_that_runs_for_long_keeps_nothing_and_forgets_nothing() {
     let (proxy, config) = FaultyProxy::before(&plane, dir.path());
     let controller = RosterController::start_with(&config, dir.path(), &["--leader-elect=false"]);
     until_at_work(&api, 0);
-    let (mut measured, mut restarts, mut syncs) = (Vec::new(), 0, 0.0);
+    let (mut measured, mut restarts, mut syncs) = (Vec::new(), 0, 0);
     for round in 0..rounds {
         proxy.refuse(REFUSED);
         let until = Instant::now() + Duration::from_secs(seconds) / u32::try_from(rounds).unwrap();

@@ -10,21 +10,18 @@ use std::{
 };
 
 use roster_engine::{
-    compare::{Drift, DriftClass, PublishedList},
+    compare::{Drift, PublishedList},
     model::HashSeed,
 };
 use tokio::time::Instant;
 
-use super::{grace::Latencies, shadow_class::ShadowClass};
+use super::{
+    found_drift::{AFTER_A_WRITE, CORRECTION, DriftCause, FoundDrift},
+    grace::Latencies,
+    shadow_class::ShadowClass,
+};
 use crate::servers::controller::queue::{Notice, ServiceKey};
 
-/// kube-controller-manager refuses to plan with a cache that does not show its own last write, and tries again after a second
-/// (upstream: `StaleInformerCache`). A difference that arose so shortly after a write, or before it, has this long besides.
-const AFTER_A_WRITE: Duration = Duration::from_secs(2);
-/// It waits so long before it corrects what others have written (upstream: `endpointSliceChangeMinSyncDelay`).
-const CORRECTION: Duration = Duration::from_secs(1);
-/// How long the garbage collector may take: it deletes some tens of objects a second.
-const COLLECTION: Duration = Duration::from_secs(30);
 /// How long past differences are reported.
 const RECENT: Duration = Duration::from_mins(10);
 /// How many past differences are reported.
@@ -51,114 +48,6 @@ struct DriftRecord {
     /// The last write of its Endpoints or slices.
     written: Option<Instant>,
     healed: Vec<Instant>,
-}
-
-/// A difference as long as it lasts.
-#[expect(clippy::struct_excessive_bools, reason = "what is known of it at several times")]
-#[derive(Clone, Debug)]
-struct FoundDrift {
-    since: Instant,
-    /// When the reference was woken for it.
-    woken: Option<Instant>,
-    /// The reference is not woken for what has caused it.
-    is_forgotten: bool,
-    /// It is left to the garbage collector, when its Service goes.
-    is_collected: bool,
-    /// It arose when the list was written.
-    is_edited: bool,
-    /// The list was written after it arose.
-    is_written: bool,
-    /// The Service was written shortly before it arose, or since then.
-    follows_a_write: bool,
-    /// It was reported as this.
-    named: Option<ShadowClass>,
-    /// It was reported that the reference does nothing.
-    is_stuck: bool,
-}
-
-/// What the changes of a Service have to do with one of its differences.
-#[derive(Clone, Copy, Debug)]
-struct DriftCause {
-    /// The list in which it is was written.
-    writes_it: bool,
-    /// The reference was woken for that list.
-    wakes: bool,
-    /// The garbage collector deletes the slices of a Service that is gone.
-    is_collected: bool,
-    /// The Service, a pod or a node has changed.
-    is_of_cluster: bool,
-}
-
-impl DriftCause {
-    fn of(drift: &Drift, notice: Notice) -> Self {
-        let (writes_it, wakes) = match drift.list {
-            PublishedList::Endpoints => (notice.endpoints, notice.wakes_endpoints),
-            PublishedList::Slices => (notice.slices, notice.wakes_slices),
-        };
-        let is_collected = drift.class == DriftClass::Orphan && drift.list == PublishedList::Slices && !writes_it;
-        Self { writes_it, wakes: wakes && !is_collected, is_collected, is_of_cluster: notice.cluster }
-    }
-}
-
-impl FoundDrift {
-    fn new(cause: DriftCause, follows_a_write: bool, now: Instant) -> Self {
-        let DriftCause { writes_it, wakes, is_collected, is_of_cluster } = cause;
-        Self {
-            since: now,
-            woken: wakes.then_some(now),
-            is_collected,
-            is_forgotten: is_of_cluster && !writes_it && !is_collected,
-            is_edited: writes_it,
-            is_written: false,
-            follows_a_write,
-            named: None,
-            is_stuck: false,
-        }
-    }
-
-    fn see_again(&mut self, cause: DriftCause, now: Instant) {
-        self.is_written |= cause.writes_it;
-        self.follows_a_write |= cause.writes_it;
-        self.is_stuck &= !self.is_written;
-        if cause.wakes && self.woken.is_none() {
-            self.woken = Some(now);
-            // It is settled now, or something is wrong.
-            self.named = self.named.filter(|class| *class != ShadowClass::Unsettled);
-        }
-    }
-
-    /// The time from which it counts.
-    fn begin(&self) -> Instant {
-        self.woken.unwrap_or(self.since).max(self.since)
-    }
-
-    fn class(&self, drift: &Drift) -> ShadowClass {
-        if self.is_forgotten && self.woken.is_none() { ShadowClass::Unsettled } else { drift.class.into() }
-    }
-
-    /// When it counts.
-    fn due(&self, grace: Duration) -> Instant {
-        let more = match (self.is_collected, self.follows_a_write) {
-            (true, _) => COLLECTION,
-            (false, true) => AFTER_A_WRITE,
-            (false, false) => Duration::ZERO,
-        };
-        self.begin() + grace + more
-    }
-
-    /// How long the reference may wait of its own will.
-    fn own_delay(&self) -> Duration {
-        match (self.follows_a_write, self.is_edited) {
-            (true, _) => AFTER_A_WRITE,
-            (false, true) => CORRECTION,
-            (false, false) => Duration::ZERO,
-        }
-    }
-
-    /// When the reference should have written, if it has not.
-    fn stuck_from(&self, grace: Duration) -> Option<Instant> {
-        (self.woken.is_some() && !self.is_written).then(|| self.begin() + grace + self.own_delay())
-    }
 }
 
 /// What follows from a look at a Service.

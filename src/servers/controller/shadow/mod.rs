@@ -9,6 +9,7 @@
 
 mod drift_book;
 mod drift_report;
+mod found_drift;
 mod fresh_input;
 mod grace;
 mod shadow_class;

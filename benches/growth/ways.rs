@@ -79,16 +79,12 @@ impl Work {
                     _ => EdgeScheme::KubeProxy,
                 };
                 let mut node = WatchedNode::new(NODE, scheme);
-                let stored = kinds(&input.stored)?;
-                let stored: Vec<(&str, &str)> = stored.iter().map(|(kind, text)| (kind.as_str(), text.get())).collect();
-                node.list(&stored)?;
+                node.list(&texts(&kinds(&input.stored)?))?;
                 Self::Edge { node, events: kinds(&input.body)? }
             }
             "controller" => {
                 let copy = WatchedCopy::default();
-                let stored = kinds(&input.stored)?;
-                let stored: Vec<(&str, &str)> = stored.iter().map(|(kind, text)| (kind.as_str(), text.get())).collect();
-                copy.list(&stored)?;
+                copy.list(&texts(&kinds(&input.stored)?))?;
                 copy.settle();
                 Self::Controller { copy, events: kinds(&input.body)? }
             }
@@ -143,13 +139,14 @@ impl Work {
                 Ok(listed)
             }
             Self::Controller { copy, events } => {
+                let mut differences = 0;
                 for _ in 0..2 {
                     for (kind, text) in &events {
                         copy.take(kind, text.get())?;
                     }
-                    copy.settle();
+                    differences += copy.settle();
                 }
-                Ok(events.len())
+                Ok(differences)
             }
         }
     }
@@ -240,4 +237,8 @@ fn kinds(list: &str) -> Result<Vec<(String, Box<RawValue>)>> {
     }
     let objects: Vec<Box<RawValue>> = serde_json::from_str(list)?;
     objects.into_iter().map(|raw| Ok((serde_json::from_str::<Kind>(raw.get())?.kind, raw))).collect()
+}
+
+fn texts(objects: &[(String, Box<RawValue>)]) -> Vec<(&str, &str)> {
+    objects.iter().map(|(kind, text)| (kind.as_str(), text.get())).collect()
 }

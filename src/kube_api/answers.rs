@@ -24,6 +24,11 @@ use tower::{BoxError, Layer, Service};
 /// The limit of the body of an error. A `Status` that lists many causes has some KiB.
 const MAX_ERROR: usize = 1 << 20;
 
+/// Whether a gateway before the API server answers for it. An API server that is not well answers 500.
+pub(crate) fn is_of_gateway(status: u16) -> bool {
+    matches!(status, 502..=504)
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     code: String,

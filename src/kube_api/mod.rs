@@ -17,7 +17,7 @@ mod watch_failures;
 mod watched_object;
 mod writer;
 
-pub(crate) use answers::RequestMetrics;
+pub(crate) use answers::{RequestMetrics, is_of_gateway};
 pub(crate) use cluster::Cluster;
 pub use cluster::ClusterChoice;
 pub(crate) use connect::connect;

@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::timeout;
 
+use super::answers::is_of_gateway;
+
 /// The longest wait for an answer, unless the writer has a reason for another one. An API server answers within
 /// milliseconds, or has trouble; its own limit is a minute, which a request on a dead connection should not take.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -56,7 +58,7 @@ impl WriteError {
     /// Whether no API server has answered: the connection failed, or a balancer has none.
     pub(crate) fn is_unanswered(&self) -> bool {
         match self {
-            Self::Failed(kube::Error::Api(status)) => matches!(status.code, 502..=504),
+            Self::Failed(kube::Error::Api(status)) => is_of_gateway(status.code),
             Self::Failed(error) => matches!(error, kube::Error::Service(_) | kube::Error::HyperError(_)),
             // It may have been busy with this one request.
             Self::Slow(_) => false,

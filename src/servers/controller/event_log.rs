@@ -37,8 +37,8 @@ pub(super) struct Sent {
 
 /// What was sent.
 ///
-/// Objects and Events are known by their hashes, each map with its first 4096: written out, they would take megabytes. If two have one
-/// hash, they count as one.
+/// Objects and Events are known by their hashes: thousands of them, written out, would take megabytes. If two have one hash, they
+/// count as one.
 #[derive(Debug, Default)]
 pub(super) struct EventLog {
     seed: HashSeed,

@@ -140,8 +140,8 @@ struct QueuedService {
     held_until: Option<Instant>,
     cause: Cause,
     notice: Notice,
-    failures: u32,
-    /// How many of these failures were without an answer.
+    /// How many syncs in a row have failed, with an answer of the API server and without one.
+    refused: u32,
     unanswered: u32,
     /// What changed first since it was taken, and when that was seen.
     first: Option<(Origin, Instant)>,
@@ -154,6 +154,10 @@ impl QueuedService {
         self.cause = taken.cause.and(self.cause);
         self.notice = taken.notice.and(self.notice);
         self.first = Some((taken.origin, taken.seen));
+    }
+
+    fn failures(&self) -> u32 {
+        self.refused.saturating_add(self.unanswered)
     }
 
     /// Its sync has failed, so that it waits.
@@ -274,7 +278,7 @@ impl Queue {
         let late = now.duration_since(due);
         self.by_origin[origin as usize] -= 1;
         self.running.insert((now, key.clone()));
-        Some(DueService { key, cause, notice, failures: service.failures, origin, seen, late })
+        Some(DueService { key, cause, notice, failures: service.failures(), origin, seen, late })
     }
 
     /// The sync of a Service that was taken has ended.
@@ -288,17 +292,15 @@ impl Queue {
             self.adds += u64::from(service.due.is_none());
         }
         match end {
-            SyncEnd::Settled => (service.failures, service.unanswered) = (0, 0),
+            SyncEnd::Settled => (service.refused, service.unanswered) = (0, 0),
             SyncEnd::Interrupted => service.due = Some(now),
             SyncEnd::Failed(wait) => {
                 self.retries += 1;
-                service.failures = service.failures.saturating_add(1);
-                let answered = service.failures.saturating_sub(service.unanswered);
-                service.pause(now, wait.unwrap_or_default().max(doubled(answered, LONGEST_PAUSE)));
+                service.refused = service.refused.saturating_add(1);
+                service.pause(now, wait.unwrap_or_default().max(doubled(service.refused, LONGEST_PAUSE)));
             }
             SyncEnd::Unanswered => {
                 self.retries += 1;
-                service.failures = service.failures.saturating_add(1);
                 service.unanswered = service.unanswered.saturating_add(1);
                 service.pause(now, unanswered_pause(service.unanswered));
             }
@@ -327,7 +329,7 @@ impl Queue {
         QueueReport {
             due: self.waiting.iter().take_while(|(due, _)| *due <= now).count(),
             waiting: self.by_origin,
-            failing: self.services.values().filter(|service| service.failures > MANY_FAILURES).count(),
+            failing: self.services.values().filter(|service| service.failures() > MANY_FAILURES).count(),
             adds: self.adds,
             retries: self.retries,
             unfinished: runs.clone().sum(),
@@ -338,8 +340,8 @@ impl Queue {
     /// The state of a Service, if it is in the queue.
     pub(super) fn report_of(&self, key: &ServiceKey) -> Option<QueuedReport> {
         let service = self.services.get(key)?;
-        let &QueuedService { due, held_until, running_since, failures, first, .. } = service;
-        Some(QueuedReport { due, held_until, running_since, failures, first })
+        let &QueuedService { due, held_until, running_since, first, .. } = service;
+        Some(QueuedReport { due, held_until, running_since, failures: service.failures(), first })
     }
 }
 

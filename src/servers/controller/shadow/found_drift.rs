@@ -24,15 +24,15 @@ pub(super) struct FoundDrift {
     /// When the reference was woken for it.
     pub(super) woken: Option<Instant>,
     /// The reference is not woken for what has caused it.
-    pub(super) is_forgotten: bool,
+    is_forgotten: bool,
     /// It is left to the garbage collector, when its Service goes.
-    pub(super) is_collected: bool,
+    is_collected: bool,
     /// It arose when the list was written.
-    pub(super) is_edited: bool,
+    is_edited: bool,
     /// The list was written after it arose.
-    pub(super) is_written: bool,
+    is_written: bool,
     /// The Service was written shortly before it arose, or since then.
-    pub(super) follows_a_write: bool,
+    follows_a_write: bool,
     /// It was reported as this.
     pub(super) named: Option<ShadowClass>,
     /// It was reported that the reference does nothing.

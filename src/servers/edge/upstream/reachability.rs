@@ -11,7 +11,7 @@ use std::{
 
 use axum::{
     body::{Body, to_bytes},
-    http::{Request, StatusCode},
+    http::Request,
 };
 use tokio::{
     sync::watch,
@@ -19,7 +19,10 @@ use tokio::{
 };
 
 use super::api_server::{ApiServer, ApiServerError};
-use crate::servers::edge::cache::{edge_cache::EdgeCache, overlay::OverlayPhase};
+use crate::{
+    kube_api::is_of_gateway,
+    servers::edge::cache::{edge_cache::EdgeCache, overlay::OverlayPhase},
+};
 
 /// How often the API server is asked while the pods of the own node are followed.
 const PROBE: Duration = Duration::from_millis(500);
@@ -241,7 +244,7 @@ impl Reachability {
         // requests of others wait, API servers answer this path.
         let request = Request::get("/livez").body(Body::empty()).unwrap_or_default();
         match self.api.send_within(request, ANSWER).await {
-            Ok(response) if is_of_gateway(response.status()) => ProbeResult::Unanswered,
+            Ok(response) if is_of_gateway(response.status().as_u16()) => ProbeResult::Unanswered,
             Ok(response) => {
                 // The next probe uses the connection again.
                 let _ = timeout(ANSWER, to_bytes(response.into_body(), MAX_ANSWER)).await;
@@ -257,11 +260,6 @@ impl Reachability {
     fn probes(&self) -> MutexGuard<'_, Probes> {
         self.probes.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether a gateway before the API server answers for it. An API server that is not well answers 500.
-fn is_of_gateway(status: StatusCode) -> bool {
-    [StatusCode::BAD_GATEWAY, StatusCode::SERVICE_UNAVAILABLE, StatusCode::GATEWAY_TIMEOUT].contains(&status)
 }
 
 fn is_own(error: &anyhow::Error) -> bool {

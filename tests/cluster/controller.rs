@@ -14,7 +14,7 @@ mod twin;
 use std::{
     collections::BTreeMap,
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     rc::Rc,
     thread::sleep,
@@ -25,7 +25,7 @@ use roster_engine::model::installed::{CONTROLLER, NAMESPACE as INSTALLED};
 use serde_json::{Value, json};
 
 use super::{
-    account::account_of, api::ApiServer, assets, control_plane::ControlPlane, get, kubectl, roster,
+    account::account_of, api::ApiServer, assets, control_plane::ControlPlane, get, kubectl, metric_in, roster,
     start_without_controllers, wait,
 };
 use changes::{Changes, NAMESPACE};
@@ -51,6 +51,14 @@ fn access() -> Vec<Value> {
     files.filter(|file| wanted.contains(&file.path.as_str())).flat_map(|file| file.documents).collect()
 }
 
+/// Makes the accounts of the manifests. Returns a kubeconfig for one of them.
+fn installed_account(account: &str, plane: &ControlPlane, dir: &Path) -> PathBuf {
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": access() });
+    let (well, told) = kubectl(plane, "apply -f -", &list.to_string());
+    assert!(well, "{told}");
+    account_of(plane, dir, account)
+}
+
 /// A running `roster controller`, ended with the test.
 struct RosterController {
     child: Child,
@@ -64,10 +72,7 @@ impl RosterController {
     }
 
     fn start_as(account: &str, plane: &ControlPlane, dir: &Path, flags: &[&str]) -> Self {
-        let list = json!({ "apiVersion": "v1", "kind": "List", "items": access() });
-        let (well, told) = kubectl(plane, "apply -f -", &list.to_string());
-        assert!(well, "{told}");
-        Self::start_with(&account_of(plane, dir, account), dir, flags)
+        Self::start_with(&installed_account(account, plane, dir), dir, flags)
     }
 
     /// Starts it with a kubeconfig.
@@ -96,9 +101,7 @@ impl RosterController {
 
     /// The value of a metric.
     fn metric(&self, name: &str) -> Option<f64> {
-        let metrics = get(&self.admin, "/metrics")?;
-        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-        line.parse().ok()
+        metric_in(&get(&self.admin, "/metrics")?, name)?.parse().ok()
     }
 
     fn signal(&self, signal: &str) {

@@ -25,7 +25,8 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use super::{
-    api::ApiServer, assets, control_plane::ControlPlane, get, kubectl, roster, start_without_controllers, wait,
+    api::ApiServer, assets, control_plane::ControlPlane, get, kubectl, metric_in, roster, start_without_controllers,
+    wait,
 };
 
 /// The node of the proxy.
@@ -106,8 +107,7 @@ impl Edge {
 
     fn metric(&self, name: &str) -> u64 {
         let text = get(&self.admin, "/metrics").unwrap();
-        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        line.map_or(0, |value| value.parse().unwrap())
+        metric_in(&text, name).map_or(0, |value| value.parse().unwrap())
     }
 }
 

@@ -109,6 +109,18 @@ fn get(address: &str, path: &str) -> Option<String> {
     Some(answer)
 }
 
+/// The value of a metric in what `/metrics` answers.
+fn metric_in<'a>(metrics: &'a str, name: &str) -> Option<&'a str> {
+    metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.split(' ').next())
+}
+
+/// The resident memory of a process in KiB; `None` if it has ended.
+fn resident(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse().unwrap())
+}
+
 /// The program under test. `ROSTER_PROGRAM` names another build of it.
 fn roster() -> Command {
     Command::new(std::env::var_os("ROSTER_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_roster").into()))

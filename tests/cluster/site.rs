@@ -30,7 +30,7 @@ use super::{
     control_plane::{ControlPlane, Setup},
     get,
     load::{CLOSED, Load, OPEN, RATE},
-    network, roster, wait,
+    metric_in, network, roster, wait,
 };
 
 /// How often a kubelet probes.
@@ -315,8 +315,7 @@ impl Replica {
     /// A line of `/metrics`; 0 if it is not there.
     pub(crate) fn metric(&self, name: &str) -> u64 {
         let text = get(&self.admin(), "/metrics").unwrap();
-        let line = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '));
-        line.map_or(0, |l| l.split(' ').next().unwrap().parse().unwrap())
+        metric_in(&text, name).map_or(0, |value| value.parse().unwrap())
     }
 
     pub(crate) fn log_text(&self) -> String {

@@ -25,8 +25,8 @@ use roster_engine::model::installed::CONTROLLER;
 use serde_json::json;
 use tokio::{net::TcpListener, runtime::Runtime, sync::watch};
 
-use super::RosterController;
-use crate::{account::account_of, control_plane::ControlPlane, parity::rng::Rng};
+use super::installed_account;
+use crate::{control_plane::ControlPlane, parity::rng::Rng};
 
 /// The proxy. It ends with the test.
 pub(super) struct FaultyProxy {
@@ -51,9 +51,7 @@ struct Faults {
 impl FaultyProxy {
     /// A proxy that sends requests on as the account of the controller, and a kubeconfig for it.
     pub(super) fn before(plane: &ControlPlane, dir: &Path) -> (Self, PathBuf) {
-        // The first one makes the account. It is stopped at once.
-        drop(RosterController::start(plane, dir, &["--leader-elect=false"]));
-        let proxy = Self::start(&account_of(plane, dir, CONTROLLER));
+        let proxy = Self::start(&installed_account(CONTROLLER, plane, dir));
         let config = dir.join("proxied.kubeconfig");
         fs::write(&config, proxy.kubeconfig()).unwrap();
         (proxy, config)

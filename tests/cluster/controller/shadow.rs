@@ -13,7 +13,7 @@ use super::{
     changes::{Changes, NAMESPACE, object},
     settled, until_at_work, versions,
 };
-use crate::{api::ApiServer, control_plane::ControlPlane, get, parity::rng::Rng, roster, start, wait};
+use crate::{api::ApiServer, control_plane::ControlPlane, get, metric_in, parity::rng::Rng, roster, start, wait};
 
 const SLICES: &str = "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices";
 
@@ -37,8 +37,8 @@ fn classes(report: &Value, service: &str) -> Vec<String> {
 /// How many differences of a class were reported since the start.
 fn named_so_far(shadow: &RosterController, class: &str) -> u64 {
     let metrics = get(&shadow.admin, "/metrics").unwrap();
-    let name = format!("roster_endpoints_drift_total{{class=\"{class}\"}} ");
-    metrics.lines().find_map(|line| line.strip_prefix(&name)).unwrap().parse().unwrap()
+    let name = format!("roster_endpoints_drift_total{{class=\"{class}\"}}");
+    metric_in(&metrics, &name).unwrap().parse().unwrap()
 }
 
 /// A Service with pods in two zones, each with an address.

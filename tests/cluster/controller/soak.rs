@@ -13,7 +13,7 @@ use super::{
     RosterController, assets, changes::Changes, faulty_proxy::FaultyProxy, is_right, start_without_controllers,
     until_at_work,
 };
-use crate::{api::ApiServer, get, network::row, wait};
+use crate::{api::ApiServer, get, metric_in, network::row, resident, wait};
 
 /// How long it lasts; `ROSTER_SOAK_SECONDS` says otherwise. `cargo xtask soak controller` takes longer.
 const SECONDS: u64 = 16;
@@ -30,11 +30,9 @@ const REFUSED: u32 = 5;
 
 /// What the process uses: KiB of memory, open files and threads.
 fn used(controller: &RosterController) -> [u64; 3] {
-    let process = format!("/proc/{}", controller.child.id());
-    let status = fs::read_to_string(format!("{process}/status")).unwrap();
-    let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    let count = |folder: &str| fs::read_dir(format!("{process}/{folder}")).unwrap().count() as u64;
-    [memory.trim().trim_end_matches(" kB").parse().unwrap(), count("fd"), count("task")]
+    let pid = controller.child.id();
+    let count = |folder: &str| fs::read_dir(format!("/proc/{pid}/{folder}")).unwrap().count() as u64;
+    [resident(pid).unwrap(), count("fd"), count("task")]
 }
 
 /// Waits until nothing is left to do: each Service that was put into the queue was synced. Returns how often that was.
@@ -42,9 +40,8 @@ fn until_drained(controller: &RosterController) -> u64 {
     wait("the queue is empty, and each that was added was synced", || {
         let metrics = get(&controller.admin, "/metrics").unwrap();
         let of_queue = |name: &str| {
-            let name = format!("workqueue_{name}{{name=\"endpoint_slice\"}} ");
-            let value = metrics.lines().find_map(|line| line.strip_prefix(&name));
-            value.unwrap_or_else(|| panic!("no {name}"))
+            let name = format!("workqueue_{name}{{name=\"endpoint_slice\"}}");
+            metric_in(&metrics, &name).unwrap_or_else(|| panic!("no {name}"))
         };
         let count = |name: &str| of_queue(name).parse::<u64>().unwrap();
         let (added, done) = (count("adds_total"), count("work_duration_seconds_count"));

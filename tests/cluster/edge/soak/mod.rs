@@ -28,7 +28,7 @@ use crate::{
     assets,
     network::{Folder, row},
     parity::rng::Rng,
-    start_without_controllers, wait,
+    resident, start_without_controllers, wait,
 };
 
 /// How long it lasts; `ROSTER_SOAK_SECONDS` says otherwise. `cargo xtask soak` takes longer.
@@ -71,13 +71,6 @@ fn list(runtime: &Runtime, client: &Client, resource: &ApiResource) -> Objects {
     let api = Api::<DynamicObject>::all_with(client.clone(), resource);
     let all = runtime.block_on(api.list(&kube::api::ListParams::default())).unwrap();
     all.items.into_iter().map(plain).collect()
-}
-
-/// The resident memory of the proxy in KiB.
-fn resident(edge: &Edge) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", edge.child.id())).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.map_or(0, |line| line.trim().trim_end_matches(" kB").parse().unwrap())
 }
 
 #[test]
@@ -123,7 +116,7 @@ fn clients_see_what_is_there_and_never_what_was() {
         let until = Instant::now() + pause;
         while Instant::now() < until {
             std::thread::sleep(Duration::from_millis(500).min(until - Instant::now()));
-            memory.push(resident(&edge));
+            memory.push(resident(edge.child.id()).unwrap_or_default());
         }
         match event {
             Event::Kill => edge.restart(),

@@ -39,9 +39,9 @@ pub(crate) struct ControllerArgs {
     /// The controllers to run, by these names or by those of kube-controller-manager
     #[arg(long, value_enum, value_name = "NAMES", value_delimiter = ',', default_values_t = Controller::ALL.map(ControllerArg))]
     controllers: Vec<ControllerArg>,
-    /// The Kubernetes release to act like
-    #[arg(long, value_name = "RELEASE", default_value_t)]
-    compat: Minor,
+    /// The Kubernetes release to act like [default: that of the cluster]. Another one rewrites objects that are right
+    #[arg(long, value_name = "RELEASE")]
+    compat: Option<Minor>,
     /// The most endpoints of a slice, from 1 to 1000
     #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(i64).range(1..=1000))]
     max_endpoints_per_slice: i64,
@@ -159,8 +159,8 @@ struct LeaseArgs {
     /// The pause between two renewals
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
     leader_elect_retry_period: Duration,
-    /// Name of the Lease
-    #[arg(long, value_name = "NAME", default_value = CONTROLLER, default_value_if("shadow", "true", SHADOW))]
+    /// Name of the Lease [default: roster-controller, or roster-shadow with --shadow]. A Role of the installation names it
+    #[arg(long, value_name = "NAME", default_value = CONTROLLER, default_value_if("shadow", "true", SHADOW), hide_default_value = true)]
     leader_elect_resource_name: String,
     /// Namespace of the Lease
     #[arg(
@@ -289,8 +289,8 @@ impl ControllerArgs {
             cluster: self.kubeconfig.choice(),
             controllers: self.controllers.iter().map(|arg| arg.0).collect(),
             scope: self.scope.scope(),
-            plan: Options {
-                compat: self.compat,
+            compat: self.compat,
+            limits: Options {
                 max_endpoints_per_slice: Limit::new(self.max_endpoints_per_slice),
                 max_endpoints_per_subset: Limit::new(self.mirroring_max_endpoints_per_subset),
                 ..Options::default()

@@ -173,7 +173,7 @@ pub fn server_permissions() -> ServerPermissions {
         controller: servers::controller::permissions(&Controller::ALL),
         shadow: ShadowPermissions {
             watching: servers::controller::permissions_in_shadow(&Controller::ALL),
-            events: servers::controller::permissions_for_events(),
+            events: servers::controller::permissions_in_shadow_for_events(),
             healing: servers::controller::permissions_to_write(&Controller::ALL),
         },
         edge: servers::edge::permissions(servers::edge::EdgeScheme::SuperEdge),

@@ -28,10 +28,16 @@ impl ServiceAccount {
         [account].into_iter().chain(role).collect()
     }
 
-    /// Another role of the account in the whole cluster.
-    pub(super) fn another_role(&self, name: &str, permissions: &[Permission]) -> [Value; 2] {
+    /// Another role of the account in the whole cluster, and in its namespace, if it has permissions there.
+    pub(super) fn another_role(&self, name: &str, permissions: &[Permission]) -> Vec<Value> {
         let meta = json!({ "name": name, "labels": (self.labels)() });
-        self.bound_role("Cluster", &meta, &rules(permissions, false))
+        let mut all = self.bound_role("Cluster", &meta, &rules(permissions, false)).to_vec();
+        let here = rules(permissions, true);
+        if !here.is_empty() {
+            let meta = json!({ "name": name, "namespace": self.namespace, "labels": (self.labels)() });
+            all.extend(self.bound_role("", &meta, &here));
+        }
+        all
     }
 
     /// A role and its binding. `scope` is what their kinds begin with.

@@ -32,7 +32,7 @@ pub(super) fn shadow(permissions: &ShadowPermissions) -> Vec<ManifestFile> {
     let account = ServiceAccount { name: SHADOW, namespace: NAMESPACE, labels: || labels(SHADOW) };
     let mut all = vec![
         ManifestFile::new("shadow/namespace.yaml", vec![namespace()]),
-        ManifestFile::new("shadow/rbac.yaml", account.all(&permissions.watching)),
+        ManifestFile::new("shadow/rbac.yaml", account.cluster_wide(&permissions.watching)),
         ManifestFile::new("shadow/deployment.yaml", vec![deployment(SHADOW, 1, &["--shadow"])]),
         ManifestFile::new("shadow/kustomization.yaml", vec![kustomization()]),
     ];
@@ -49,7 +49,7 @@ pub(super) fn shadow(permissions: &ShadowPermissions) -> Vec<ManifestFile> {
             "patches": [{ "target": { "kind": "Deployment", "name": SHADOW }, "patch": flag.to_string() }],
         });
         let role = account.another_role(&name, permissions);
-        all.push(ManifestFile::new(&format!("overlays/shadow-{does}/rbac.yaml"), role.to_vec()));
+        all.push(ManifestFile::new(&format!("overlays/shadow-{does}/rbac.yaml"), role));
         all.push(ManifestFile::new(&format!("overlays/shadow-{does}/kustomization.yaml"), vec![kustomization]));
     }
     all

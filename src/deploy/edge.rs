@@ -64,7 +64,7 @@ pub(super) fn client_certificates(permissions: &[Permission]) -> Vec<ManifestFil
     let account = ServiceAccount { name: EDGE, namespace: EDGE, labels };
     let role = account.another_role(&name, permissions);
     vec![
-        ManifestFile::new("overlays/edge-client-certificates/rbac.yaml", role.to_vec()),
+        ManifestFile::new("overlays/edge-client-certificates/rbac.yaml", role),
         ManifestFile::new("overlays/edge-client-certificates/kustomization.yaml", vec![kustomization]),
     ]
 }

@@ -12,7 +12,7 @@ use super::{
     connect::config,
     http_client,
     reflector::reflect,
-    watch_events::{LONGEST_PAUSE, ListStreaming, WatchPlace},
+    watch_events::{ListStreaming, WatchPlace, WatchTimes},
 };
 use crate::runtime::net::Tasks;
 
@@ -21,9 +21,6 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Longest time without a byte of an answer. API servers end a watch after less than five minutes, and kube restarts
 /// those that are silent.
 const SILENCE: Duration = Duration::from_secs(310);
-
-/// The longest pause of eager watches.
-const EAGER_PAUSE: Duration = Duration::from_secs(2);
 
 /// The cluster that a server is to use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +38,7 @@ pub(crate) struct Cluster {
     streaming: ListStreaming,
     /// The only namespace whose objects are watched.
     namespace: Option<String>,
-    longest_pause: Duration,
+    times: WatchTimes,
     requests: RequestMetrics,
 }
 
@@ -60,15 +57,14 @@ impl Cluster {
             config,
             streaming: ListStreaming::default(),
             namespace: None,
-            longest_pause: LONGEST_PAUSE,
+            times: WatchTimes::OF_KUBE,
             requests,
         })
     }
 
-    /// The same, and tries a watch again soon after a failure. After a restart of the API server, what depends on a watch would be old
-    /// for as long as the restart took, once more.
+    /// The same, for who would otherwise act late.
     pub(crate) fn eager(self) -> Self {
-        Self { longest_pause: EAGER_PAUSE, ..self }
+        Self { times: WatchTimes::EAGER, ..self }
     }
 
     /// The same, and watches only what is in this namespace, or in none.
@@ -118,7 +114,7 @@ impl Cluster {
         S: Sink + Send + 'static,
     {
         let namespace = self.namespace.clone().filter(|_| resource.scope() == ResourceScope::Namespaced);
-        let place = WatchPlace { resource, namespace, longest_pause: self.longest_pause };
+        let place = WatchPlace { resource, namespace, times: self.times };
         let watch = reflect(self.client(), place, self.streaming.clone(), sink, metrics.clone());
         tasks.spawn(async move {
             ready.await;

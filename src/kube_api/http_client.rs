@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use anyhow::anyhow;
-use http::{Request, Uri};
+use anyhow::{Context, anyhow};
+use http::{HeaderValue, Request, Uri, header};
 use hyper_timeout::TimeoutConnector;
 use hyper_util::{
     client::legacy::{Builder, connect::HttpConnector},
@@ -52,10 +52,16 @@ pub(crate) fn client_of(config: Config, metrics: &RequestMetrics) -> Result<Clie
 }
 
 /// The answer of a server without TLS, such as another Roster.
-pub(crate) async fn get_text(server: &Uri, path: &str, limit: Duration) -> anyhow::Result<String> {
+pub(crate) async fn get_text(server: &Uri, path: &str, token: Option<&str>, limit: Duration) -> anyhow::Result<String> {
     let mut config = Config::new(server.clone());
     config.default_retry = false;
-    let request = Request::get(path).body(Vec::new())?;
+    let mut request = Request::get(path);
+    if let Some(token) = token {
+        let mut value = HeaderValue::from_str(&format!("Bearer {token}")).context("the token")?;
+        value.set_sensitive(true);
+        request = request.header(header::AUTHORIZATION, value);
+    }
+    let request = request.body(Vec::new())?;
     let answer = timeout(limit, client_of(config, &RequestMetrics::default())?.request_text(request)).await;
     Ok(answer.map_err(|_| anyhow!("no response within {} s", limit.as_secs()))??)
 }

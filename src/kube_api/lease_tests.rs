@@ -66,12 +66,16 @@ struct Stored {
     requests: BTreeMap<&'static str, usize>,
 }
 
+/// When the clock of a replica is set.
+const CLOCK_STEP: Duration = Duration::from_secs(15);
+
 #[derive(Clone)]
 struct Replica {
     name: &'static str,
     server: Server,
     network: Arc<Mutex<Network>>,
-    clock_error: SignedDuration,
+    /// How wrong its clock is before and after it is set.
+    clock_errors: [SignedDuration; 2],
 }
 
 /// A replica that holds the Lease, or waits for it.
@@ -146,7 +150,7 @@ impl Server {
 
     fn replica(&self, name: &'static str) -> Replica {
         let network = Arc::new(Mutex::new(Network::Up));
-        Replica { name, server: self.clone(), network, clock_error: SignedDuration::ZERO }
+        Replica { name, server: self.clone(), network, clock_errors: [SignedDuration::ZERO; 2] }
     }
 
     /// Someone else changes the Lease.
@@ -174,8 +178,8 @@ impl Replica {
     fn holder(&self) -> LeaseHolder {
         let client = kube::Client::new(Router::new().fallback(answer).with_state(self.clone()), "default");
         let midnight: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let (began, error) = (self.server.began, self.clock_error);
-        let clock = Clock::new(move || midnight + began.elapsed() + error);
+        let (began, errors) = (self.server.began, self.clock_errors);
+        let clock = Clock::new(move || midnight + began.elapsed() + errors[usize::from(began.elapsed() >= CLOCK_STEP)]);
         LeaseHolder::new(
             client,
             LeaseChoice { namespace: "n", name: "l", identity: self.name, manager: "m", times: LeaseTimes::default() },
@@ -253,10 +257,11 @@ async fn one_replica_holds_the_lease_and_the_others_know_which() {
 #[tokio::test(start_paused = true)]
 async fn a_holder_that_loses_the_api_server_stops_before_another_begins() {
     for network in [Network::Down, Network::OneWay, Network::BadGateway] {
-        for clock_error in [-1, 0, 1].map(SignedDuration::from_hours) {
-            let case = format!("{network:?} {clock_error:?}");
+        for clock_errors in [[-1, -1], [0, 0], [1, 1], [0, 1], [0, -1]].map(|pair| pair.map(SignedDuration::from_hours))
+        {
+            let case = format!("{network:?} {clock_errors:?}");
             let server = Server::new();
-            let first = Replica { clock_error, ..server.replica("a") };
+            let first = Replica { clock_errors, ..server.replica("a") };
             let a = first.start();
             sleep(seconds(1)).await;
             let b = server.replica("b").start();

@@ -55,7 +55,7 @@ pub fn read(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(LiveError::Runtime)?;
     let done = runtime.block_on(async {
         let client = connect(target).await?;
-        let release = release(&client, target.timeout).await?;
+        let release = server_version(&client, target.timeout).await?.parse().ok();
         all(&client, target, into, &progress).await?;
         let no_node_pools =
             if wants_node_pools(into) { node_pools(&client, target, into, &progress).await? } else { None };
@@ -172,8 +172,8 @@ async fn get(client: &Client, path: &str, doing: &str, timeout: Duration) -> Res
     }
 }
 
-/// Which release the API server is, if there is a profile of it.
-async fn release(client: &Client, timeout: Duration) -> Result<Option<Minor>, LiveError> {
+/// The version of an API server, such as `v1.30.4`, without what a vendor has added.
+pub(crate) async fn server_version(client: &Client, timeout: Duration) -> Result<String, LiveError> {
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "camelCase")]
     struct Version {
@@ -182,9 +182,9 @@ async fn release(client: &Client, timeout: Duration) -> Result<Option<Minor>, Li
     const DOING: &str = "asking for the version";
     let text = get(client, "/version", DOING, timeout).await?;
     let version: Version = serde_json::from_str(&text).map_err(|e| LiveError::Answer(DOING.to_owned(), e))?;
-    // v1.30.4-gke.100, v1.28.5+k3s1: what follows the numbers is a vendor's.
-    let end = version.git_version.find(['-', '+']).unwrap_or(version.git_version.len());
-    Ok(version.git_version[..end].parse().ok())
+    // v1.30.4-gke.100, v1.28.5+k3s1
+    let numbers = version.git_version.split(['-', '+']).next().unwrap_or_default();
+    Ok(numbers.to_owned())
 }
 
 #[cfg(test)]

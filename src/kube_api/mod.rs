@@ -25,6 +25,7 @@ pub use connect::{LiveError, Target};
 pub(crate) use http_client::{get_text, probe_silent_connections};
 pub use lease::LeaseTimes;
 pub(crate) use lease::{LeaseChoice, LeaseDeadline, LeaseHolder, LeaseOutcome, LeaseState};
+pub(crate) use list::server_version;
 pub use list::{ReadCluster, read};
 pub(crate) use reader_reviews::{ReadRefusal, ReaderReviews};
 #[cfg(test)]

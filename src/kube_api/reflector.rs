@@ -77,7 +77,7 @@ async fn follow(
     let resource = place.resource;
     let name = resource.plural();
     let watch = || {
-        let pauses = WatchPauses { pauses: DefaultBackoff::default(), longest: place.longest_pause };
+        let pauses = WatchPauses { pauses: DefaultBackoff::default(), longest: place.times.longest_pause };
         StreamBackoff::new(watch_events(client.clone(), place.clone(), streaming.clone()), pauses).boxed()
     };
     let mut events = watch();

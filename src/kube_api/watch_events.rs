@@ -30,8 +30,23 @@ use tokio::time::{error::Elapsed, timeout};
 
 use super::watched_object::WatchedObject;
 
-/// The longest pause before a watch that has failed is tried again: kube's, with its jitter.
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// How long a watch may take to notice something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct WatchTimes {
+    /// The longest pause before a watch that has failed is tried again.
+    pub(super) longest_pause: Duration,
+    /// After how many seconds the API server ends a watch, which is begun again where it ended. One that lasts 5 s longer is dead: there
+    /// may be a proxy that keeps the connection to this side open.
+    pub(super) lasts: u32,
+}
+
+impl WatchTimes {
+    /// Those of kube, with its jitter.
+    pub(super) const OF_KUBE: Self = Self { longest_pause: Duration::from_mins(1), lasts: 290 };
+    /// For who would otherwise act late. After a restart of the API server, what depends on a watch would be old for as long as the
+    /// restart took, once more.
+    pub(super) const EAGER: Self = Self { longest_pause: Duration::from_secs(2), lasts: 60 };
+}
 
 /// Objects in a page of a list.
 const PAGE: u32 = 500;
@@ -65,8 +80,7 @@ pub(crate) struct WatchPlace {
     pub(super) resource: Resource,
     /// Only in this namespace.
     pub(super) namespace: Option<String>,
-    /// The longest pause before a watch that has failed is tried again.
-    pub(super) longest_pause: Duration,
+    pub(super) times: WatchTimes,
 }
 
 impl WatchPlace {
@@ -80,7 +94,7 @@ impl WatchPlace {
 
 impl From<Resource> for WatchPlace {
     fn from(resource: Resource) -> Self {
-        Self { resource, namespace: None, longest_pause: LONGEST_PAUSE }
+        Self { resource, namespace: None, times: WatchTimes::OF_KUBE }
     }
 }
 
@@ -91,7 +105,7 @@ pub(super) fn watch_events(
     streaming: ListStreaming,
 ) -> impl Stream<Item = WatchResult> + Send {
     let place = place.into();
-    let events = WatchEvents::new(place.api(reading_newest(client)), place.resource, streaming);
+    let events = WatchEvents::new(place.api(reading_newest(client)), &place, streaming);
     stream::unfold(events, async |mut events| events.next().await.map(|event| (event, events)))
 }
 
@@ -117,20 +131,22 @@ enum Progress {
 struct WatchEvents {
     api: Api<WatchedObject>,
     resource: Resource,
+    lasts: u32,
     streaming: ListStreaming,
     listing: Listing,
     events: BoxStream<'static, WatchResult>,
 }
 
 impl WatchEvents {
-    fn new(api: Api<WatchedObject>, resource: Resource, streaming: ListStreaming) -> Self {
+    fn new(api: Api<WatchedObject>, place: &WatchPlace, streaming: ListStreaming) -> Self {
+        let (resource, lasts) = (place.resource, place.times.lasts);
         // Only a list in pages says why custom objects cannot be read. A stream comes from a cache, which lacks what nobody converts.
         let listing = if resource.is_custom() || streaming.is_missing() {
             Listing::InPages
         } else {
             Listing::Streamed(Progress::Asked)
         };
-        Self { events: listing.events(&api), api, resource, streaming, listing }
+        Self { events: listing.events(&api, lasts), api, resource, lasts, streaming, listing }
     }
 
     async fn next(&mut self) -> Option<WatchResult> {
@@ -182,15 +198,16 @@ impl WatchEvents {
     fn read_in_pages(&mut self) {
         tracing::debug!(resource = self.resource.plural(), "no streamed list: it is read in pages");
         self.listing = Listing::InPages;
-        self.events = self.listing.events(&self.api);
+        self.events = self.listing.events(&self.api, self.lasts);
     }
 }
 
 impl Listing {
-    fn events(self, api: &Api<WatchedObject>) -> BoxStream<'static, WatchResult> {
+    fn events(self, api: &Api<WatchedObject>, lasts: u32) -> BoxStream<'static, WatchResult> {
+        let config = Config::default().timeout(lasts);
         let config = match self {
-            Self::InPages => Config::default().page_size(PAGE),
-            Self::Streamed(_) => Config::default().streaming_lists(),
+            Self::InPages => config.page_size(PAGE),
+            Self::Streamed(_) => config.streaming_lists(),
         };
         watcher(api.clone(), config).boxed()
     }

@@ -24,7 +24,7 @@ use roster_engine::model::Resource;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use super::watch_events::{ListStreaming, watch_events};
+use super::watch_events::{ListStreaming, WatchPlace, WatchTimes, watch_events};
 
 /// How an API server answers when it is asked to stream a list.
 #[derive(Clone, Copy)]
@@ -203,6 +203,22 @@ async fn a_relist_is_streamed() {
     let brief: Vec<String> = brief.take(8).collect().await;
     assert_eq!(brief, ["Init", "InitApply(a)", "InitDone", "Apply(a)", "error", "Init", "InitApply(a)", "InitDone"]);
     assert_eq!(*asked.lock().unwrap(), ["stream", "stream"]);
+}
+
+/// Who is behind a proxy that keeps the connection open does not see that the API server is gone.
+#[tokio::test(start_paused = true)]
+async fn a_silent_watch_is_begun_again() {
+    for (times, want) in [(WatchTimes::OF_KUBE, 295), (WatchTimes::EAGER, 65)] {
+        let (client, asked) = Server::client(Answer::Events(&[A, END]));
+        let place = WatchPlace { times, ..Resource::Node.into() };
+        let mut events = std::pin::pin!(watch_events(client, place, ListStreaming::default()));
+        let silence = async { while events.next().await.unwrap().is_ok() {} };
+        assert!(timeout(Duration::from_secs(want - 1), silence).await.is_err());
+        assert_eq!(*asked.lock().unwrap(), ["stream"]);
+        let silence = async { while events.next().await.unwrap().is_ok() {} };
+        assert!(timeout(Duration::from_secs(2), silence).await.is_err());
+        assert_eq!(*asked.lock().unwrap(), ["stream", "watch"]);
+    }
 }
 
 /// A server that fails may stream lists once it is well.

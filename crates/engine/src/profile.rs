@@ -22,6 +22,12 @@ impl Minor {
         (Self::OLDEST.0..=Self::NEWEST.0).map(Self)
     }
 
+    /// The release that a text names, or the nearest one that has a profile: the newest for a later release. `None`: it names
+    /// none.
+    pub fn nearest(text: &str) -> Option<Self> {
+        number(text).map(|minor| Self(u8::try_from(minor).unwrap_or(u8::MAX).clamp(Self::OLDEST.0, Self::NEWEST.0)))
+    }
+
     /// What this release does.
     pub fn profile(self) -> &'static Profile {
         &PROFILES[usize::from(self.0 - Self::OLDEST.0)]
@@ -53,18 +59,21 @@ impl FromStr for Minor {
 
     /// Reads `1.30`, `v1.30` and `1.30.14` (a patch release acts as its minor).
     fn from_str(s: &str) -> Result<Self, Self::Err> {
-        let minor = || {
-            let mut parts = s.strip_prefix('v').unwrap_or(s).split('.');
-            let (major, minor) = (parts.next()?, parts.next()?);
-            let patch = parts.next().is_none_or(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()));
-            let minor = minor.parse().ok().filter(|_| minor.bytes().all(|b| b.is_ascii_digit()))?;
-            (major == "1" && patch && parts.next().is_none()).then_some(minor)
-        };
-        minor()
+        number(s)
+            .and_then(|minor| u8::try_from(minor).ok())
             .filter(|m| (Self::OLDEST.0..=Self::NEWEST.0).contains(m))
             .map(Self)
             .ok_or_else(|| UnknownMinor(s.chars().take(40).collect()))
     }
+}
+
+/// The number of the minor release that a text names.
+fn number(text: &str) -> Option<u64> {
+    let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
+    let (major, minor) = (parts.next()?, parts.next()?);
+    let patch = parts.next().is_none_or(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()));
+    let minor = minor.parse().ok().filter(|_| minor.bytes().all(|b| b.is_ascii_digit()))?;
+    (major == "1" && patch && parts.next().is_none()).then_some(minor)
 }
 
 impl Serialize for Minor {
@@ -320,19 +329,22 @@ mod tests {
 
     #[test]
     fn versions_are_read_as_people_write_them() {
-        for (text, want) in [
-            ("1.22", Some("1.22")),
-            ("v1.37", Some("1.37")),
-            ("1.30.14", Some("1.30")),
-            ("1.21", None),
-            ("1.38", None),
-            ("2.30", None),
-            ("1.+30", None),
-            ("1.30.", None),
-            ("1.30.1.2", None),
-            ("", None),
+        for (text, want, nearest) in [
+            ("1.22", Some("1.22"), Some("1.22")),
+            ("v1.37", Some("1.37"), Some("1.37")),
+            ("1.30.14", Some("1.30"), Some("1.30")),
+            ("1.21", None, Some("1.22")),
+            ("1.38", None, Some("1.37")),
+            ("v1.300.1", None, Some("1.37")),
+            ("2.30", None, None),
+            ("1.+30", None, None),
+            ("1.30.", None, None),
+            ("1.30.1.2", None, None),
+            ("", None, None),
         ] {
-            assert_eq!(text.parse::<Minor>().ok().map(|m| m.to_string()).as_deref(), want, "{text}");
+            let shown = |minor: Option<Minor>| minor.map(|minor| minor.to_string());
+            assert_eq!(shown(text.parse().ok()).as_deref(), want, "{text}");
+            assert_eq!(shown(Minor::nearest(text)).as_deref(), nearest, "{text}");
         }
     }
 

@@ -13,7 +13,7 @@ use roster_admission::Unknown;
 use roster_engine::{
     explain::Explanation,
     model::{Endpoints, HashSeed, Resource},
-    profile::Profile,
+    profile::{Minor, Profile},
     state::{Controller, Options, Plan},
     unknown_kinds::UnknownKinds,
 };
@@ -54,7 +54,9 @@ pub(super) struct ClusterCopy {
     /// Whether everything that is needed has been listed once.
     all_listed: watch::Sender<bool>,
     controllers: Vec<Controller>,
-    plan: Options,
+    /// The release that is acted like, once it is known. Nothing is watched before.
+    release: watch::Sender<Option<Minor>>,
+    limits: Options,
     pacing: Pacing,
     scope: ServiceScope,
 }
@@ -99,8 +101,8 @@ pub(super) struct ServiceReport {
 }
 
 impl ClusterCopy {
-    /// An empty copy.
-    pub(super) fn new(controllers: Vec<Controller>, plan: Options, pacing: Pacing, scope: ServiceScope) -> Self {
+    /// An empty copy. It waits for its [release](Self::act_like).
+    pub(super) fn new(controllers: Vec<Controller>, limits: Options, pacing: Pacing, scope: ServiceScope) -> Self {
         let state = CopyState {
             cluster: Live::empty(Unknown("the copy of the cluster is not complete yet")),
             queue: Queue::default(),
@@ -119,7 +121,8 @@ impl ClusterCopy {
             pods_listed: watch::Sender::new(false),
             all_listed: watch::Sender::new(false),
             controllers,
-            plan,
+            release: watch::Sender::new(None),
+            limits,
             pacing,
             scope,
         }
@@ -135,9 +138,29 @@ impl ClusterCopy {
         &self.controllers
     }
 
+    /// The release to act like is known.
+    pub(super) fn act_like(&self, release: Minor) {
+        self.release.send_replace(Some(release));
+    }
+
+    /// Resolves when it is known.
+    pub(super) async fn release_is_known(&self) {
+        // The sender is part of this copy.
+        let _ = self.release.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// The release that is acted like, if it is known.
+    pub(super) fn release(&self) -> Option<Minor> {
+        *self.release.borrow()
+    }
+
+    fn options(&self) -> Options {
+        Options { compat: self.release().unwrap_or(self.limits.compat), ..self.limits }
+    }
+
     /// What is held of an object.
     pub(super) fn held<T: Watched>(&self, object: T) -> T {
-        object.held(&self.plan, &self.scope)
+        object.held(&self.options(), &self.scope)
     }
 
     /// Whether the controllers serve the Service of an input.
@@ -148,13 +171,14 @@ impl ClusterCopy {
     /// What a plan comes to, before anything is written.
     pub(super) fn result_of(&self, input: &ServiceInput, plan: &Plan) -> SyncResult {
         let controllers: &[Controller] = if self.is_in_scope(input) { &self.controllers } else { &[] };
-        let counts = SyncCounts::of(input, plan, controllers, self.scope.slice_manager(), &self.plan);
-        SyncResult::of(input, plan, counts, &self.plan)
+        let options = self.options();
+        let counts = SyncCounts::of(input, plan, controllers, self.scope.slice_manager(), &options);
+        SyncResult::of(input, plan, counts, &options)
     }
 
     /// Which pods serve a Service, and why the others do not.
     pub(super) fn explain(&self, input: &ServiceInput, unknown: UnknownKinds) -> Explanation {
-        input.explain(&self.plan, &self.scope, unknown)
+        input.explain(&self.options(), &self.scope, unknown)
     }
 
     /// Whether another controller may take the same Services for its own.
@@ -164,12 +188,12 @@ impl ClusterCopy {
 
     /// What the controllers do with a Service, and the times that this sync has seen.
     pub(super) fn plan_of(&self, input: &ServiceInput, cause: Cause) -> (Plan, Option<SeenTimes>) {
-        input.plan(&self.controllers, self.plan, &self.scope, cause)
+        input.plan(&self.controllers, self.options(), &self.scope, cause)
     }
 
     /// The release that is acted like.
     pub(super) fn profile(&self) -> &'static Profile {
-        self.plan.compat.profile()
+        self.options().compat.profile()
     }
 
     /// Whether everything that is needed has been listed once.
@@ -187,6 +211,11 @@ impl ClusterCopy {
     /// How many Services there are.
     pub(super) fn services(&self) -> usize {
         self.lock().cluster.services.last_known().rows().len()
+    }
+
+    /// Whether there is such a Service.
+    pub(super) fn has_service(&self, ServiceKey { namespace, name }: &ServiceKey) -> bool {
+        self.lock().cluster.services.last_known().get(namespace, name).is_some()
     }
 
     /// Whether this replica works.
@@ -350,8 +379,9 @@ impl ClusterCopy {
         }
         let now = Instant::now();
         // Only the shadow asks what the reference makes of it.
+        let options = self.options();
         let notice = (self.pacing == Pacing::AtOnce).then(|| T::notice(change, &state.cluster));
-        for Wake { key, cause, pace, origin } in T::affected(change, &state.cluster, &self.plan) {
+        for Wake { key, cause, pace, origin } in T::affected(change, &state.cluster, &options) {
             let delay = match (&self.pacing, pace) {
                 (Pacing::AtOnce, _) | (_, Pace::Now) => Duration::ZERO,
                 (Pacing::Batch(batch), Pace::Batch) => *batch,

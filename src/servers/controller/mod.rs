@@ -21,6 +21,7 @@ mod beside;
 mod cluster_copy;
 #[cfg(test)]
 mod cluster_copy_tests;
+mod cluster_release;
 mod contest;
 mod debug;
 mod event_log;
@@ -50,9 +51,9 @@ mod written_objects;
 
 pub use leadership::ControllerLease;
 pub use options::ControllerOptions;
-pub use permissions::{permissions, permissions_for_events, permissions_in_shadow, permissions_to_write};
+pub use permissions::{permissions, permissions_in_shadow, permissions_in_shadow_for_events, permissions_to_write};
 pub use service_scope::ServiceScope;
-pub use shadow::{DriftReport, ServiceDrift, ShadowClass, ShadowOptions};
+pub use shadow::{DriftReport, PastReport, ServiceDrift, ShadowClass, ShadowOptions};
 pub use start::{StartedController, start};
 pub use token_bucket::WriteRate;
 pub use watched_copy::WatchedCopy;

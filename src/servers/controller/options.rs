@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use roster_engine::state::{Controller, Options};
+use roster_engine::{
+    profile::Minor,
+    state::{Controller, Options},
+};
 
 use super::{leadership::ControllerLease, service_scope::ServiceScope, shadow::ShadowOptions, token_bucket::WriteRate};
 use crate::kube_api::ClusterChoice;
@@ -16,8 +19,10 @@ pub struct ControllerOptions {
     pub controllers: Vec<Controller>,
     /// The Services that it serves.
     pub scope: ServiceScope,
-    /// The release to act like, and the limits.
-    pub plan: Options,
+    /// The release to act like; `None`: that of the cluster.
+    pub compat: Option<Minor>,
+    /// The limits. Its release does not count.
+    pub limits: Options,
     /// How long changes of pods, nodes and slices are collected.
     pub batch: Duration,
     /// The most requests a second; `None`: as many as the API server accepts.

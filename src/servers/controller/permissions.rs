@@ -46,10 +46,16 @@ pub fn permissions(controllers: &[Controller]) -> Vec<Permission> {
     all
 }
 
-/// The permissions of a controller in shadow that only watches. It may hold its Lease, in the namespace of its own.
+/// The permissions of a controller in shadow that only watches.
 pub fn permissions_in_shadow(controllers: &[Controller]) -> Vec<Permission> {
     let mut all = watching(controllers);
     all.extend(ReaderReviews::permissions());
+    all
+}
+
+/// What a shadow needs besides to send Events: only the replica that holds the Lease sends them.
+pub fn permissions_in_shadow_for_events() -> Vec<Permission> {
+    let mut all = permissions_for_events();
     all.extend(lease(SHADOW));
     all
 }
@@ -87,7 +93,7 @@ pub(super) fn watches(controllers: &[Controller], resource: Resource) -> bool {
 }
 
 /// What it takes to send Events.
-pub fn permissions_for_events() -> Vec<Permission> {
+fn permissions_for_events() -> Vec<Permission> {
     vec![Permission::of(&[Resource::Event], &["create", "patch"])]
 }
 

@@ -9,6 +9,7 @@ use tokio::time::sleep;
 use super::{
     admin_readers::AdminReaders,
     cluster_copy::{ClusterCopy, Pacing},
+    cluster_release::ClusterRelease,
     debug::debug_routes,
     event_sender::events,
     leadership::{Crew, LeaderMetrics, lead},
@@ -45,7 +46,7 @@ pub struct StartedController {
 pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) -> anyhow::Result<StartedController> {
     let cluster = Cluster::connect(&options.cluster).await?.eager().within(options.scope.namespace.clone());
     let pacing = if options.shadow.is_some() { Pacing::AtOnce } else { Pacing::Batch(options.batch) };
-    let copy = Arc::new(ClusterCopy::new(options.controllers.clone(), options.plan, pacing, options.scope.clone()));
+    let copy = Arc::new(ClusterCopy::new(options.controllers.clone(), options.limits, pacing, options.scope.clone()));
     let (watches, metrics) = (WatchMetrics::default(), ControllerMetrics::new());
     let leader = LeaderMetrics::default();
     health.metrics.register(|registry| {
@@ -55,6 +56,11 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
         leader.register(registry);
     });
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
+    let release = Arc::new(ClusterRelease::new(copy.clone(), options.compat));
+    let known = release.clone();
+    readiness.add("release", move || known.known());
+    let asked = cluster.client_without_retries()?;
+    tasks.endless("the look at the release of the cluster", async move { release.follow(asked).await });
     let synced = copy.clone();
     readiness.add("cache", move || synced.synced());
     for resource in watched(&options.controllers) {
@@ -91,24 +97,24 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
 
 fn watch(cluster: &Cluster, resource: Resource, copy: &Arc<ClusterCopy>, metrics: &WatchMetrics, tasks: &mut Tasks) {
     let copy = copy.clone();
-    // What has endpoints shares the references to pods with the pods, if these are there.
-    let pods = {
+    let ready = {
         let copy = copy.clone();
+        let has_endpoints = matches!(resource, Resource::Endpoints | Resource::EndpointSlice);
         async move {
-            if watches(copy.controllers(), Resource::Pod) {
+            copy.release_is_known().await;
+            // What has endpoints shares the references to pods with the pods, if these are there.
+            if has_endpoints && watches(copy.controllers(), Resource::Pod) {
                 copy.pods_are_listed().await;
             }
         }
     };
     match resource {
-        Resource::Pod => cluster.watch(resource, CopySink::<Pod>::new(copy), metrics, tasks),
-        Resource::Service => cluster.watch(resource, CopySink::<Service>::new(copy), metrics, tasks),
-        Resource::Node => cluster.watch(resource, CopySink::<Node>::new(copy), metrics, tasks),
-        Resource::Endpoints => {
-            cluster.watch_after(pods, resource, CopySink::<Endpoints>::new(copy), metrics, tasks);
-        }
+        Resource::Pod => cluster.watch_after(ready, resource, CopySink::<Pod>::new(copy), metrics, tasks),
+        Resource::Service => cluster.watch_after(ready, resource, CopySink::<Service>::new(copy), metrics, tasks),
+        Resource::Node => cluster.watch_after(ready, resource, CopySink::<Node>::new(copy), metrics, tasks),
+        Resource::Endpoints => cluster.watch_after(ready, resource, CopySink::<Endpoints>::new(copy), metrics, tasks),
         Resource::EndpointSlice => {
-            cluster.watch_after(pods, resource, CopySink::<EndpointSlice>::new(copy), metrics, tasks);
+            cluster.watch_after(ready, resource, CopySink::<EndpointSlice>::new(copy), metrics, tasks);
         }
         _ => {}
     }

@@ -9,11 +9,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{
-    RosterController, assets, changes::Changes, faulty_proxy::FaultyProxy, is_right, start_without_controllers,
-    until_at_work,
+use super::{RosterController, assets, changes::Changes, faulty_proxy::FaultyProxy, is_right, until_at_work};
+use crate::{
+    api::ApiServer,
+    control_plane::{ControlPlane, Setup},
+    get, metric_in,
+    network::row,
+    resident, wait,
 };
-use crate::{api::ApiServer, get, metric_in, network::row, resident, wait};
 
 /// How long it lasts; `ROSTER_SOAK_SECONDS` says otherwise. `cargo xtask soak controller` takes longer.
 const SECONDS: u64 = 16;
@@ -62,7 +65,10 @@ fn a_controller_that_runs_for_long_keeps_nothing_and_forgets_nothing() {
     let seconds = std::env::var("ROSTER_SOAK_SECONDS").map_or(SECONDS, |n| n.parse().unwrap());
     let rounds = (seconds / ROUND).max(ROUNDS);
     let dir = tempfile::tempdir().unwrap();
-    let mut plane = start_without_controllers(&assets(), dir.path());
+    // Lists in pages: the other tests have streamed ones.
+    let api_server = ["--feature-gates=WatchList=false".to_owned()];
+    let setup = Setup { assets: &assets(), dir: dir.path(), api_server: &api_server, controllers: false };
+    let mut plane = ControlPlane::start(&setup).unwrap();
     let api = Rc::new(ApiServer::of(&plane));
     let mut changes = Changes::begin(vec![api.clone()], SEED);
     let (proxy, config) = FaultyProxy::before(&plane, dir.path());

@@ -101,8 +101,17 @@ impl DriftBook {
         self.latencies.percentile(percent)
     }
 
-    /// A Service was compared, after these changes.
-    pub(super) fn looked(&mut self, key: &ServiceKey, drifts: &[Drift], notice: Notice, now: Instant) -> Look {
+    /// A Service was compared, after these changes. `was_forgotten` tells of a difference without one whether it comes of a change
+    /// that wakes nobody.
+    pub(super) fn looked(
+        &mut self,
+        key: &ServiceKey,
+        drifts: &[Drift],
+        notice: Notice,
+        was_forgotten: impl Fn(&Drift) -> bool,
+        now: Instant,
+    ) -> Look {
+        let grace = self.grace();
         let is_written = notice.endpoints || notice.slices;
         if drifts.is_empty() && !is_written && !self.services.contains_key(key) {
             return Look { is_due: false, again: None };
@@ -118,11 +127,11 @@ impl DriftBook {
             self.ended(key, drift, &found, now);
         }
         for drift in drifts {
-            let cause = DriftCause::of(drift, notice);
+            let cause = DriftCause::of(drift, notice, &was_forgotten);
             match record.found.get_mut(drift) {
-                Some(found) => found.see_again(cause, now),
+                Some(found) => found.see_again(cause, grace, now),
                 None => {
-                    record.found.insert(drift.clone(), FoundDrift::new(cause, was_written, now));
+                    record.found.insert(drift.clone(), FoundDrift::new(cause, was_written, grace, now));
                 }
             }
         }
@@ -133,13 +142,10 @@ impl DriftBook {
 
     /// What is due of a record, and when it is to be looked at again.
     fn look(&self, record: &DriftRecord, now: Instant) -> Look {
-        let grace = self.grace();
         let heal_after = self.heal_after.filter(|_| !is_contested(record, now));
         let times = record.found.values().flat_map(|found| match found.named {
-            None => [Some(found.due(grace)), None],
-            Some(_) => {
-                [found.stuck_from(grace).filter(|_| !found.is_stuck), heal_after.map(|after| found.since + after)]
-            }
+            None => [Some(found.due()), None],
+            Some(_) => [found.stuck_from().filter(|_| !found.is_stuck), heal_after.map(|after| found.since + after)],
         });
         let next = times.flatten().min();
         let is_due = next.is_some_and(|at| at <= now);
@@ -149,18 +155,18 @@ impl DriftBook {
     /// The Service was read from the API server, and has these differences. Returns what is to be reported now, and whether
     /// it is to be healed.
     pub(super) fn confirm(&mut self, key: &ServiceKey, drifts: &[Drift], now: Instant) -> (Vec<NamedDrifts>, bool) {
-        let (grace, heal_after) = (self.grace(), self.heal_after);
+        let heal_after = self.heal_after;
         let Some(record) = self.services.get_mut(key) else { return (Vec::new(), false) };
         // The watch was late.
         record.found.retain(|drift, _| drifts.binary_search(drift).is_ok());
         let mut new = Vec::new();
         for (drift, found) in &mut record.found {
-            if found.named.is_none() && found.due(grace) <= now {
+            if found.named.is_none() && found.due() <= now {
                 let class = found.class(drift);
                 found.named = Some(class);
                 new.push((drift, class, found.since));
             }
-            if !found.is_stuck && found.named.is_some() && found.stuck_from(grace).is_some_and(|from| from <= now) {
+            if !found.is_stuck && found.named.is_some() && found.stuck_from().is_some_and(|from| from <= now) {
                 found.is_stuck = true;
                 new.push((drift, ShadowClass::Stuck, found.since));
             }
@@ -181,31 +187,36 @@ impl DriftBook {
         look.again.or_else(|| look.is_due.then(|| now + self.grace()))
     }
 
-    /// It was tried to write what was wrong with the Service, and this many writes were accepted.
-    pub(super) fn healed(&mut self, key: &ServiceKey, writes: usize, now: Instant) {
-        let Some(record) = self.services.get_mut(key) else { return };
+    /// It was tried to write what was wrong with the Service, and this many writes were accepted. Returns how long the oldest
+    /// difference was there, if that has put it right.
+    pub(super) fn healed(&mut self, key: &ServiceKey, writes: usize, now: Instant) -> Option<Duration> {
+        let record = self.services.get_mut(key)?;
         record.healed.retain(|at| now.duration_since(*at) < RECENT);
         record.healed.push(now);
         if writes == 0 {
-            return;
+            return None;
         }
-        for (drift, found) in std::mem::take(&mut record.found) {
+        let found = std::mem::take(&mut record.found);
+        let oldest = found.values().map(|found| now.duration_since(found.since)).max();
+        for (drift, found) in found {
             let class = found.named.unwrap_or(drift.class.into());
             *self.healed.entry(class).or_default() += 1;
             let (key, lasted) = (key.clone(), now.duration_since(found.since));
             self.past.push_back(PastDrift { key, class, drift, lasted, ended: now, is_healed: true });
         }
         self.forget_past(now);
+        oldest
     }
 
     /// A difference is gone without this program.
     fn ended(&mut self, key: &ServiceKey, drift: Drift, found: &FoundDrift, now: Instant) {
         let lasted = now.duration_since(found.begin());
         let own = found.own_delay();
-        let is_slow = found.woken.is_some() && lasted > self.grace() + own;
+        let is_slow = found.woken.is_some() && lasted > found.grace + own;
         if found.woken.is_some() {
             // Not all of them wait of their own will.
-            self.latencies.add(if lasted < CORRECTION { lasted } else { lasted.saturating_sub(own) });
+            let took = if lasted < CORRECTION { lasted } else { lasted.saturating_sub(own) };
+            self.latencies.add(took, is_slow.then_some(found.grace), now);
         }
         if let Some(class) = found.named {
             if is_slow {
@@ -231,6 +242,7 @@ impl DriftBook {
             record.written = record.written.filter(|at| !is_over(at, AFTER_A_WRITE));
             !record.found.is_empty() || !record.healed.is_empty() || record.written.is_some()
         });
+        self.latencies.sweep(now);
         self.forget_past(now);
     }
 
@@ -250,6 +262,16 @@ impl DriftBook {
             .collect();
         all.sort_unstable_by_key(|(key, ..)| *key);
         all
+    }
+
+    /// Whether a Service is left alone, because someone disagrees with what was healed.
+    pub(super) fn leaves_alone(&self, key: &ServiceKey, now: Instant) -> bool {
+        self.services.get(key).is_some_and(|record| is_contested(record, now))
+    }
+
+    /// How many Services are left alone.
+    pub(super) fn left_alone(&self, now: Instant) -> usize {
+        self.services.values().filter(|record| is_contested(record, now)).count()
     }
 
     /// What is over, the oldest first.
@@ -331,7 +353,7 @@ mod tests {
         /// After this change, these addresses are missing. When it is looked at again, in ms; 0: at once.
         fn look(&mut self, ms: u64, missing: &[&str], notice: Notice) -> Option<u64> {
             self.drifts = missing.iter().map(|what| drift(what)).collect();
-            let look = self.book.looked(&key(), &self.drifts.clone(), notice, self.at(ms));
+            let look = self.book.looked(&key(), &self.drifts.clone(), notice, |_| false, self.at(ms));
             let again = look.again.map(|at| u64::try_from(at.duration_since(self.start).as_millis()).unwrap());
             if look.is_due { Some(0) } else { again }
         }
@@ -340,7 +362,7 @@ mod tests {
         fn confirm(&mut self, ms: u64) -> (String, bool) {
             let at = self.at(ms);
             let drifts = self.drifts.clone();
-            assert!(self.book.looked(&key(), &drifts, NOTHING, at).is_due, "nothing is due");
+            assert!(self.book.looked(&key(), &drifts, NOTHING, |_| false, at).is_due, "nothing is due");
             let (named, heals) = self.book.confirm(&key(), &drifts, at);
             (named.iter().map(|n| format!("{}={}", n.class.name(), n.count)).collect::<Vec<_>>().join(" "), heals)
         }
@@ -357,7 +379,7 @@ mod tests {
         assert_eq!(run.look(0, &[], POD_READY), None);
         assert_eq!(run.look(10, &["10.0.0.1"], POD_READY), Some(810));
         assert_eq!(run.look(500, &["10.0.0.1", "10.0.0.2"], POD_READY), Some(810));
-        assert_eq!(run.look(700, &["10.0.0.2"], SLICE_WRITTEN), Some(500 + 3 * 690 + 2000), "the grace has grown");
+        assert_eq!(run.look(700, &["10.0.0.2"], SLICE_WRITTEN), Some(500 + 800 + 2000), "as it was when it began");
         assert_eq!(run.look(900, &[], SLICE_WRITTEN), None);
         assert_eq!((run.named(900), run.book.past().count()), (String::new(), 0));
         assert_eq!(run.book.percentile(0), Some(Duration::from_millis(400)));
@@ -376,7 +398,8 @@ mod tests {
         run.look(6000, &[], SLICE_WRITTEN);
         assert_eq!(run.named(6000), "");
         let past: Vec<_> = run.book.past().map(|past| (past.class, past.lasted.as_secs())).collect();
-        assert_eq!(past, [(ShadowClass::Slow, 5), (ShadowClass::ReadyPodMissing, 6)]);
+        assert_eq!(past, [(ShadowClass::Slow, 5), (ShadowClass::Slow, 6)]);
+        assert_eq!((run.book.grace().as_millis(), run.book.totals(ShadowClass::Slow)), (800, (2, 0)));
     }
 
     #[test]
@@ -387,6 +410,30 @@ mod tests {
         assert_eq!(run.look(10_000, &["10.0.0.1"], POD_READY), Some(10_800));
         assert_eq!(run.named(10_000), "");
         assert_eq!(run.confirm(10_800).0, "ready-pod-missing=1 stuck=1");
+    }
+
+    #[test]
+    fn what_was_forgotten_before_the_start_is_unsettled() {
+        let mut run = Run::new(None);
+        run.drifts = vec![Drift { class: DriftClass::StaleAddress, ..drift("10.0.0.1") }];
+        let (drifts, key) = (run.drifts.clone(), key());
+        run.book.looked(&key, &drifts, NOTHING, |drift| drift.what == "10.0.0.1", run.at(0));
+        assert_eq!(run.confirm(800).0, "unsettled=1");
+        run.book.looked(&key, &drifts, POD_READY, |_| true, run.at(1000));
+        assert_eq!(run.confirm(1800).0, "stale-address=1 stuck=1");
+    }
+
+    #[test]
+    fn after_a_stall_the_next_one_is_reported_as_soon() {
+        let mut run = Run::new(None);
+        let all = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6"];
+        run.look(0, &all, POD_READY);
+        run.confirm(800);
+        for (n, ms) in (0..all.len()).zip(10_000..) {
+            run.look(ms, &all[n + 1..], SLICE_WRITTEN);
+        }
+        let slow = run.book.past().filter(|past| past.class == ShadowClass::Slow).count();
+        assert_eq!((slow, run.look(20_000, &["10.0.0.1"], POD_READY)), (6, Some(20_800)));
     }
 
     #[test]
@@ -425,12 +472,13 @@ mod tests {
             assert_eq!(run.confirm(ms + 800), ("ready-pod-missing=1 stuck=1".to_owned(), false));
             assert_eq!(run.look(ms + 801, &["10.0.0.1"], NOTHING), Some(ms + 2000));
             assert_eq!(run.confirm(ms + 2000), (String::new(), true));
-            run.book.healed(&key(), 1, run.at(ms + 2000));
+            assert_eq!(run.book.healed(&key(), 1, run.at(ms + 2000)), Some(Duration::from_secs(2)));
             assert_eq!((run.look(ms + 2001, &[], SLICE_WRITTEN), run.named(ms + 2001)), (None, String::new()));
         }
         run.look(30_000, &["10.0.0.1"], POD_READY);
         assert_eq!(run.confirm(30_800), ("ready-pod-missing=1 stuck=1".to_owned(), false));
         assert!(run.book.named(run.at(30_800))[0].2, "it is left alone");
+        assert_eq!((run.book.leaves_alone(&key(), run.at(30_800)), run.book.left_alone(run.at(30_800))), (true, 1));
         assert_eq!(run.look(30_801, &["10.0.0.1"], NOTHING), None);
         let later = 2000 + RECENT.as_secs() * 1000;
         assert_eq!(run.look(later, &["10.0.0.1"], NOTHING), Some(0));
@@ -442,7 +490,7 @@ mod tests {
         for (notice, due, named) in [(POD_READY, 30_800, "orphan=1"), (SLICE_WRITTEN, 800, "orphan=1")] {
             let mut run = Run::new(None);
             run.drifts = vec![Drift { class: DriftClass::Orphan, ..drift("web-1") }];
-            let look = run.book.looked(&key(), &run.drifts.clone(), notice, run.at(0));
+            let look = run.book.looked(&key(), &run.drifts.clone(), notice, |_| false, run.at(0));
             assert_eq!(look.again, Some(run.at(due)));
             assert_eq!(run.confirm(due).0, named);
         }
@@ -463,7 +511,7 @@ mod tests {
         run.confirm(800);
         for ms in [1000, 2000, 3000] {
             assert_eq!(run.confirm(ms), (String::new(), true));
-            run.book.healed(&key(), 0, run.at(ms));
+            assert_eq!(run.book.healed(&key(), 0, run.at(ms)), None);
         }
         assert_eq!(run.named(3000), "ready-pod-missing stuck");
         assert_eq!(run.look(3001, &["10.0.0.1"], NOTHING), None, "it is left alone");

@@ -12,6 +12,7 @@ use roster_engine::{
     compare::{Drift, PublishedList},
     model::Resource,
     phrase::counted,
+    profile::Minor,
 };
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -39,6 +40,8 @@ const LISTED: usize = 1000;
 pub struct DriftReport {
     /// How many Services are compared.
     pub services: usize,
+    /// The release that the controllers are compared with.
+    pub release: Minor,
     /// Resources of which the watch has failed for a minute: what is said about them is old.
     pub stale: Vec<String>,
     /// How long a difference may last before it is reported.
@@ -47,6 +50,9 @@ pub struct DriftReport {
     pub latency: Option<DriftLatency>,
     /// How many Services are not as they should be, those that are only unsettled aside.
     pub drifting: usize,
+    /// How many names have objects that are not as they should be, and no Service.
+    #[serde(default)]
+    pub without_service: usize,
     /// What differs, of the first 1000 of these Services.
     pub drift: Vec<ServiceDrift>,
     /// What is over, within ten minutes.
@@ -119,7 +125,9 @@ impl DriftReport {
         let mut named = book.named(now);
         named.retain(|(key, ..)| namespace.is_none_or(|namespace| key.namespace == namespace));
         let is_alarm = |named: &NamedDrifts| named.class != ShadowClass::Unsettled;
-        let drifting = named.iter().filter(|(_, named, _)| named.iter().any(is_alarm)).count();
+        let drifting = named.iter().filter(|(_, named, _)| named.iter().any(is_alarm));
+        let (drifting, without_service): (Vec<_>, Vec<_>) = drifting.partition(|(key, ..)| copy.has_service(key));
+        let (drifting, without_service) = (drifting.len(), without_service.len());
         // Those that are only unsettled come last.
         named.sort_by_key(|(_, named, _)| !named.iter().any(is_alarm));
         let entries = named.iter().take(LISTED).flat_map(|(key, named, contested)| {
@@ -137,10 +145,12 @@ impl DriftReport {
         let latency = book.percentile(50).zip(book.percentile(99));
         Self {
             services: copy.services(),
+            release: copy.release().unwrap_or_default(),
             stale,
             grace_seconds: seconds(book.grace()),
             latency: latency.map(|(p50, p99)| DriftLatency { p50_seconds: seconds(p50), p99_seconds: seconds(p99) }),
             drifting,
+            without_service,
             drift: entries.collect(),
             past: book
                 .past()

@@ -21,6 +21,8 @@ const COLLECTION: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug)]
 pub(super) struct FoundDrift {
     pub(super) since: Instant,
+    /// How long it may last, as known when it began.
+    pub(super) grace: Duration,
     /// When the reference was woken for it.
     pub(super) woken: Option<Instant>,
     /// The reference is not woken for what has caused it.
@@ -49,29 +51,33 @@ pub(super) struct DriftCause {
     wakes: bool,
     /// The garbage collector deletes the slices of a Service that is gone.
     is_collected: bool,
-    /// The Service, a pod or a node has changed.
-    is_of_cluster: bool,
+    /// The Service, a pod or a node has changed, or must have changed before, and the reference is not woken for such changes.
+    is_forgotten: bool,
 }
 
 impl DriftCause {
-    pub(super) fn of(drift: &Drift, notice: Notice) -> Self {
+    /// The cause of a difference, after these changes. `was_forgotten` tells for one that was there before what may have caused it.
+    pub(super) fn of(drift: &Drift, notice: Notice, was_forgotten: impl Fn(&Drift) -> bool) -> Self {
         let (writes_it, wakes) = match drift.list {
             PublishedList::Endpoints => (notice.endpoints, notice.wakes_endpoints),
             PublishedList::Slices => (notice.slices, notice.wakes_slices),
         };
         let is_collected = drift.class == DriftClass::Orphan && drift.list == PublishedList::Slices && !writes_it;
-        Self { writes_it, wakes: wakes && !is_collected, is_collected, is_of_cluster: notice.cluster }
+        let of_cluster = notice.cluster || (notice == Notice::default() && was_forgotten(drift));
+        let is_forgotten = of_cluster && !writes_it && !is_collected;
+        Self { writes_it, wakes: wakes && !is_collected, is_collected, is_forgotten }
     }
 }
 
 impl FoundDrift {
-    pub(super) fn new(cause: DriftCause, follows_a_write: bool, now: Instant) -> Self {
-        let DriftCause { writes_it, wakes, is_collected, is_of_cluster } = cause;
+    pub(super) fn new(cause: DriftCause, follows_a_write: bool, grace: Duration, now: Instant) -> Self {
+        let DriftCause { writes_it, wakes, is_collected, is_forgotten } = cause;
         Self {
             since: now,
+            grace,
             woken: wakes.then_some(now),
             is_collected,
-            is_forgotten: is_of_cluster && !writes_it && !is_collected,
+            is_forgotten,
             is_edited: writes_it,
             is_written: false,
             follows_a_write,
@@ -80,12 +86,13 @@ impl FoundDrift {
         }
     }
 
-    pub(super) fn see_again(&mut self, cause: DriftCause, now: Instant) {
+    pub(super) fn see_again(&mut self, cause: DriftCause, grace: Duration, now: Instant) {
         self.is_written |= cause.writes_it;
         self.follows_a_write |= cause.writes_it;
         self.is_stuck &= !self.is_written;
         if cause.wakes && self.woken.is_none() {
             self.woken = Some(now);
+            self.grace = grace;
             // It is settled now, or something is wrong.
             self.named = self.named.filter(|class| *class != ShadowClass::Unsettled);
         }
@@ -101,13 +108,13 @@ impl FoundDrift {
     }
 
     /// When it counts.
-    pub(super) fn due(&self, grace: Duration) -> Instant {
+    pub(super) fn due(&self) -> Instant {
         let more = match (self.is_collected, self.follows_a_write) {
             (true, _) => COLLECTION,
             (false, true) => AFTER_A_WRITE,
             (false, false) => Duration::ZERO,
         };
-        self.begin() + grace + more
+        self.begin() + self.grace + more
     }
 
     /// How long the reference may wait of its own will.
@@ -120,7 +127,7 @@ impl FoundDrift {
     }
 
     /// When the reference should have written, if it has not.
-    pub(super) fn stuck_from(&self, grace: Duration) -> Option<Instant> {
-        (self.woken.is_some() && !self.is_written).then(|| self.begin() + grace + self.own_delay())
+    pub(super) fn stuck_from(&self) -> Option<Instant> {
+        (self.woken.is_some() && !self.is_written).then(|| self.begin() + self.grace + self.own_delay())
     }
 }

@@ -17,7 +17,7 @@ mod shadow_metrics;
 mod watcher;
 
 pub(super) use drift_report::drift_routes;
-pub use drift_report::{DriftReport, ServiceDrift};
+pub use drift_report::{DriftReport, PastReport, ServiceDrift};
 pub use shadow_class::ShadowClass;
 pub(super) use shadow_metrics::ShadowMetrics;
 pub(super) use watcher::Shadow;

@@ -1,6 +1,6 @@
 //! Metrics of the shadow.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
 
 use prometheus_client::{
     collector::Collector,
@@ -36,25 +36,29 @@ struct ClassValues {
 }
 
 impl ShadowMetrics {
-    fn values(&self) -> (Vec<ClassValues>, Duration) {
+    fn values(&self) -> (Vec<ClassValues>, Duration, f64) {
         let (book, now) = (self.0.book(), Instant::now());
         let all = book.named(now);
         let classes = ShadowClass::ALL.map(|class| {
             let of_class = || all.iter().flat_map(|(_, named, _)| named).filter(move |named| named.class == class);
-            let services = all.iter().filter(|(_, named, _)| named.iter().any(|n| n.class == class)).count();
+            let slow = || book.past().filter(|past| past.class == class && class == ShadowClass::Slow);
+            let drifting =
+                all.iter().filter(|(_, named, _)| named.iter().any(|n| n.class == class)).map(|(key, ..)| *key);
+            let services = drifting.chain(slow().map(|past| &past.key)).collect::<HashSet<_>>().len();
             let now_there = of_class().map(|named| now.duration_since(named.since)).max();
-            let slow = book.past().filter(|past| past.class == class && class == ShadowClass::Slow);
-            let oldest = now_there.or(slow.map(|past| past.lasted).max()).unwrap_or_default();
+            let oldest = now_there.or(slow().map(|past| past.lasted).max()).unwrap_or_default();
             let (named, healed) = book.totals(class);
             ClassValues { class, oldest, services, named, healed }
         });
-        (classes.into(), book.grace())
+        #[expect(clippy::cast_precision_loss, reason = "a number of Services")]
+        let left_alone = book.left_alone(now) as f64;
+        (classes.into(), book.grace(), left_alone)
     }
 }
 
 impl Collector for ShadowMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let (classes, grace) = self.values();
+        let (classes, grace, left_alone) = self.values();
         let mut family = |name: &str, help: &str, value: fn(&ClassValues) -> f64| {
             let kind = ConstGauge::new(0.0).metric_type();
             let mut of_class = encoder.encode_descriptor(name, help, None, kind)?;
@@ -71,7 +75,7 @@ impl Collector for ShadowMetrics {
         )?;
         family(
             "roster_endpoints_drift_services",
-            "Services with differences that are reported, by class",
+            "Services with differences that are reported, by class; of slow ones, within ten minutes",
             #[expect(clippy::cast_precision_loss, reason = "a number of Services")]
             |values| values.services as f64,
         )?;
@@ -90,9 +94,13 @@ impl Collector for ShadowMetrics {
                 ConstCounter::new(value(values)).encode(of_class.encode_family(&labels)?)?;
             }
         }
-        let gauge = ConstGauge::new(grace.as_secs_f64());
-        let help = "How long a difference may last before it is reported";
-        let name = "roster_endpoints_drift_grace_seconds";
-        gauge.encode(encoder.encode_descriptor(name, help, None, gauge.metric_type())?)
+        for (name, help, value) in [
+            ("grace_seconds", "How long a difference may last before it is reported", grace.as_secs_f64()),
+            ("contested_services", "Services that are left alone after they were healed again and again", left_alone),
+        ] {
+            let (name, gauge) = (format!("roster_endpoints_drift_{name}"), ConstGauge::new(value));
+            gauge.encode(encoder.encode_descriptor(&name, help, None, gauge.metric_type())?)?;
+        }
+        Ok(())
     }
 }

@@ -1,13 +1,14 @@
 //! Looks at one Service after the other.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use roster_engine::{
-    compare::{Drift, drift, orphaned_slices},
-    model::ObjectKey,
+    compare::{Drift, DriftClass, PublishedList, drift, orphaned_slices},
+    model::{EndpointAddress, ObjectKey, Pod, PodPhase},
+    phrase::counted,
     state::{Event, EventType, Plan},
 };
 use tokio::{sync::Semaphore, time::Instant};
@@ -66,8 +67,10 @@ impl Shadow {
         due: &DueService,
     ) -> Vec<ApplyError> {
         let key = &due.key;
-        let (_, drifts) = compared(copy, &copy.input(key));
-        let look = self.book().looked(key, &drifts, due.notice, Instant::now());
+        let input = copy.input(key);
+        let (_, drifts) = compared(copy, &input);
+        let was_forgotten = |drift: &Drift| has_ended_unnoticed(&input, drift);
+        let look = self.book().looked(key, &drifts, due.notice, was_forgotten, Instant::now());
         let mut again = look.again;
         if look.is_due {
             again = match self.confirm(copy, applier, events, key).await {
@@ -116,11 +119,16 @@ impl Shadow {
         if !errors.is_empty() {
             return Err(errors);
         }
-        self.book().healed(key, writes, Instant::now());
-        if writes > 0 {
-            let message = format!("written, after {}", sentences(drifts.len(), self.options.heal_after));
+        let oldest = self.book().healed(key, writes, Instant::now());
+        if let Some(oldest) = oldest {
+            let differences = counted(drifts.len(), "difference");
+            let message = format!("written, after {differences} that lasted up to {:.1} s", oldest.as_secs_f64());
             tracing::warn!(namespace = %key.namespace, service = %key.name, message, "a Service was healed");
             self.send(events, &input, key, EventType::Normal, "EndpointsHealed", message);
+        }
+        if self.book().leaves_alone(key, Instant::now()) {
+            let ServiceKey { namespace, name } = key;
+            tracing::warn!(%namespace, service = %name, "a Service was healed again and again: it is left alone for ten minutes");
         }
         // Whether it is right now, the next look tells.
         Ok(self.book().again(key, Instant::now()).or_else(|| Some(Instant::now())))
@@ -155,8 +163,25 @@ impl Shadow {
     }
 }
 
-fn sentences(differences: usize, after: Option<Duration>) -> String {
-    format!("{differences} differences that were there for {} s", after.unwrap_or_default().as_secs_f32())
+/// Whether it is the address of a pod that has ended, and is served as its condition says: the reference looks at the condition, and
+/// forgets a phase alone.
+fn has_ended_unnoticed(input: &ServiceInput, drift: &Drift) -> bool {
+    let ended = |pod: &&Arc<Pod>| *pod.name() == drift.pod && pod.phase != PodPhase::Live && !pod.deleting;
+    let Some(pod) = input.pods.iter().find(ended).filter(|_| drift.class == DriftClass::StaleAddress) else {
+        return false;
+    };
+    let is_at = |address: &EndpointAddress| address.ip == drift.what;
+    let is_served_ready = match drift.list {
+        PublishedList::Endpoints => {
+            let mut subsets = input.endpoints.iter().flat_map(|endpoints| &endpoints.subsets);
+            subsets.any(|subset| subset.addresses.iter().any(is_at))
+        }
+        PublishedList::Slices => {
+            let mut endpoints = input.slices.iter().flat_map(|slice| &slice.endpoints);
+            endpoints.any(|endpoint| endpoint.ready() && endpoint.addresses.contains(&drift.what))
+        }
+    };
+    is_served_ready == pod.ready()
 }
 
 /// The plan of a Service, and what differs from it.

@@ -134,6 +134,14 @@ const FAULTS: [(&str, bool); 8] = [
     ("unsettled", false),
 ];
 
+/// What `roster drift` prints of a shadow, with this exit code.
+fn drift_of(shadow: &RosterController, code: i32) -> String {
+    let shown = roster().args(["drift", "--server", &format!("http://{}", shadow.admin)]).output().unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap();
+    assert_eq!(shown.status.code(), Some(code), "{text}");
+    text
+}
+
 /// The shadow with these flags, as the account of its manifests.
 fn shadow(plane: &ControlPlane, dir: &std::path::Path, flags: &[&str]) -> RosterController {
     let shadow = RosterController::start_as("roster-shadow", plane, dir, &[&["--shadow"], flags].concat());
@@ -185,9 +193,7 @@ fn a_shadow_names_and_heals_each_fault() {
     plane.signal_controllers("-STOP");
     flip(&api, "stuck", true);
     wait("it is stuck", || classes(&report(&watching), "stuck").contains(&"stuck".to_owned()).then_some(()));
-    let shown = roster().args(["drift", "--server", &format!("http://{}", watching.admin)]).output().unwrap();
-    let text = String::from_utf8(shown.stdout).unwrap();
-    assert_eq!(shown.status.code(), Some(1), "{text}");
+    let text = drift_of(&watching, 1);
     assert!(text.starts_with("the endpoints of 1 of ") && text.contains("shop/stuck  stuck "), "{text}");
     plane.signal_controllers("-CONT");
     wait("it was slow", || {
@@ -196,6 +202,20 @@ fn a_shadow_names_and_heals_each_fault() {
     });
     let metrics = get(&watching.admin, "/metrics").unwrap();
     assert!(metrics.contains("roster_endpoints_drift_total{class=\"slow\"} "), "{metrics}");
+    assert_eq!(metric_in(&metrics, "roster_endpoints_drift_services{class=\"slow\"}"), Some("1.0"));
+    let text = drift_of(&watching, 0);
+    let is_slow = |line: &str| line.split_whitespace().take(2).eq(["shop/stuck", "slow"]);
+    assert!(text.lines().any(is_slow), "{text}");
+    // What is slow is not usual.
+    assert!(text.contains("A difference counts after 0.8 s"), "{text}");
+    drop(watching);
+
+    let ended = json!({ "status": { "phase": "Failed" } });
+    assert_eq!(api.patch_status(&pod("wrong-hint", 1), &ended).status, 200);
+    let later = shadow(&plane, dir.path(), &[]);
+    wait("it was there before", || (classes(&report(&later), "wrong-hint") == ["unsettled"]).then_some(()));
+    let text = drift_of(&later, 0);
+    assert!(text.contains(" Services are as they should be\n"), "{text}");
 }
 
 /// How long a healthy cluster is watched; a variable makes it longer.

@@ -77,6 +77,10 @@ pub struct Focus<'a> {
     pub pod: Option<usize>,
     /// The pods that a selector without matches is compared with, if more than the pods of the state are known.
     pub pods: Option<&'a LabelGroups<'a>>,
+    /// How many pods the namespace of the Service has, if the state has only those that it selects.
+    pub namespace_pods: Option<usize>,
+    /// Whether the pods of the state are narrowed down by more than the selector: an empty one does not select everything then.
+    pub is_narrowed: bool,
     /// The kinds about which nothing is known in the namespace of the Service.
     pub unknown: UnknownKinds,
     /// What stored objects are compared with; without it, nothing is reported as stale.

@@ -112,10 +112,16 @@ struct CloseGroups<'b, 'a> {
 }
 
 /// Causes that tell that nothing matches and then the nearest misses: the pods of the namespace that have most pairs
-/// of the selector, and the namespaces in which it would match.
-pub(super) fn misses(service: &Service, selector: &Labels, groups: &LabelGroups<'_>) -> Vec<Cause> {
+/// of the selector, and the namespaces in which it would match. `pods` is the number of pods of the namespace, if `groups` lack some.
+pub(super) fn misses(
+    service: &Service,
+    selector: &Labels,
+    groups: &LabelGroups<'_>,
+    pods: Option<usize>,
+) -> Vec<Cause> {
     let namespace = &service.meta.namespace;
-    let nothing = match groups.of_namespace.get(namespace).copied().unwrap_or_default() {
+    let pods = pods.or_else(|| groups.of_namespace.get(namespace).copied()).unwrap_or_default();
+    let nothing = match pods {
         0 => format!("no pod of namespace {namespace} is known"),
         1 => format!("the only pod in namespace {namespace} does not match"),
         n => format!("none of {} in namespace {namespace}", counted(n, "pod")),

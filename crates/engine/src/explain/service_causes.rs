@@ -2,10 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::{Focus, explanation::Cause, selector_misses, verdicts::VerdictTable};
+use super::{
+    Focus,
+    explanation::Cause,
+    selector_misses::{LabelGroups, misses},
+    verdicts::VerdictTable,
+};
 use crate::{
     membership,
-    model::{EndpointSlice, ObjectKey, Pod, Service, ServicePort, TargetPort, names},
+    model::{
+        EndpointSlice, ObjectKey, Pod, Service, ServicePort, TargetPort, Text,
+        installed::{MANAGER, SELECTOR},
+        names,
+    },
     phrase::{absent_of, counted},
     ports::PortMisses,
     reason::Reason,
@@ -41,13 +50,14 @@ pub(super) fn of_service(state: &State<'_>, options: &Options, selected: &[&Pod]
         Some(_) if focus.unknown.hides_pods_of(state) => {
             out.push(Cause::new(Reason::NotChecked, absent_of("Pods", "its namespace")));
         }
-        Some(selector) if !selector.is_empty() && selected.is_empty() => {
+        Some(selector) if selected.is_empty() && (focus.is_narrowed || !selector.is_empty()) => {
+            let misses = |groups: &LabelGroups<'_>| misses(service, selector, groups, focus.namespace_pods);
             out.extend(match focus.pods {
-                Some(groups) => selector_misses::misses(service, selector, groups),
-                None => selector_misses::misses(service, selector, &state.pods.iter().copied().collect()),
+                Some(groups) => misses(groups),
+                None => misses(&state.pods.iter().copied().collect()),
             });
         }
-        Some(selector) if selector.is_empty() => {
+        Some(selector) if selector.is_empty() && !focus.is_narrowed => {
             let detail = format!("{} of namespace {}", counted(selected.len(), "pod"), service.meta.namespace);
             out.push(Cause::new(Reason::SelectsEverything, detail));
         }
@@ -89,26 +99,39 @@ fn port_text(port: &ServicePort) -> String {
     if port.name.is_empty() { format!("port {}", port.port) } else { format!("port {} ({})", port.port, port.name) }
 }
 
-/// Where the endpoints of a Service without selector come from.
+/// Where the endpoints of a Service without selector come from, and who reads its annotation.
 fn who_writes(state: &State<'_>, service: &Service) -> String {
-    let meta = &service.meta;
-    let by_others = |s: &&&EndpointSlice| {
-        s.meta.namespace == meta.namespace
-            && s.service_name() == Some(&meta.name)
-            && s.managed_by().is_none_or(|by| by != names::MIRROR_CONTROLLER)
-    };
-    let slices = state.slices.iter().filter(by_others).count();
-    let addresses: Option<usize> =
-        state.endpoints.map(|e| e.subsets.iter().map(|s| s.addresses.len() + s.not_ready_addresses.len()).sum());
-    let endpoints = match addresses {
-        Some(n) => format!("there are hand-made Endpoints with {}", counted(n, "address")),
-        None if slices > 0 => return format!("{} by others, and no Endpoints of its name", counted(slices, "slice")),
-        None => return "there are no Endpoints of its name".to_owned(),
-    };
-    match slices {
-        0 => endpoints,
-        n => format!("{endpoints}, and {} by others", counted(n, "slice")),
+    let writers = writers(state, service);
+    if service.meta.annotations.contains_key(SELECTOR) {
+        return format!("{writers}; only `roster controller --beside` reads the annotation {SELECTOR}");
     }
+    writers
+}
+
+fn writers(state: &State<'_>, service: &Service) -> String {
+    let meta = &service.meta;
+    let is_of_service =
+        |s: &&&EndpointSlice| s.meta.namespace == meta.namespace && s.service_name() == Some(&meta.name);
+    let managers = state.slices.iter().filter(is_of_service).map(|slice| slice.managed_by().map_or("", Text::as_str));
+    let (own, others): (Vec<&str>, Vec<&str>) =
+        managers.filter(|by| *by != names::MIRROR_CONTROLLER).partition(|by| *by == MANAGER);
+    let by = [(own.len(), "`roster controller --beside`"), (others.len(), "others")];
+    let by = by.into_iter().filter(|(slices, _)| *slices > 0);
+    let by: Vec<String> = by.map(|(slices, by)| format!("{} by {by}", counted(slices, "slice"))).collect();
+    let slices = by.join(" and ");
+    let Some(endpoints) = state.endpoints else {
+        return match slices.as_str() {
+            "" => "there are no Endpoints of its name".to_owned(),
+            slices => format!("{slices}, and no Endpoints of its name"),
+        };
+    };
+    let addresses = endpoints.subsets.iter().map(|s| s.addresses.len() + s.not_ready_addresses.len()).sum();
+    let is_own = endpoints.meta.labels.get(names::ENDPOINTS_MANAGED_BY).is_some_and(|by| by == MANAGER);
+    let endpoints = match counted(addresses, "address") {
+        addresses if is_own => format!("there are Endpoints by `roster controller --beside` with {addresses}"),
+        addresses => format!("there are hand-made Endpoints with {addresses}"),
+    };
+    if slices.is_empty() { endpoints } else { format!("{endpoints}, and {slices}") }
 }
 
 /// The ports that no selected pod serves.
@@ -123,4 +146,38 @@ pub(super) fn unserved_ports<'a>(state: &State<'a>, table: &'a VerdictTable) -> 
             why.iter().take(4).map(|(pods, r)| format!("{r} in {}", counted(*pods, "pod"))).collect();
         Cause::new(Reason::PortUnserved, format!("{port}: {}", why.join(", ")))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::Nodes;
+
+    /// The state has only the pods that are selected, as that of a controller.
+    #[test]
+    fn a_selector_without_matches_knows_that_there_are_other_pods() {
+        let focus = |namespace_pods, is_narrowed| Focus { namespace_pods, is_narrowed, ..Focus::default() };
+        let pod: Pod = serde_json::from_value(json!({"metadata": {"namespace": "ns", "name": "a"}})).unwrap();
+        let (web, empty) = (json!({"app": "web"}), json!({}));
+        for (selector, matching, focus, want) in [
+            (&web, 0, Focus::default(), "selector-matches-nothing: no pod of namespace ns is known"),
+            (&web, 0, focus(Some(0), false), "selector-matches-nothing: no pod of namespace ns is known"),
+            (&web, 0, focus(Some(1), false), "selector-matches-nothing: the only pod in namespace ns does not match"),
+            (&web, 0, focus(Some(3), false), "selector-matches-nothing: none of 3 pods in namespace ns"),
+            (&empty, 1, focus(Some(1), false), "selects-everything: 1 pod of namespace ns"),
+            (&empty, 1, focus(Some(3), true), ""),
+            (&empty, 0, focus(Some(3), true), "selector-matches-nothing: none of 3 pods in namespace ns"),
+        ] {
+            let meta = json!({"namespace": "ns", "name": "web"});
+            let service = json!({"metadata": meta, "spec": {"selector": selector}});
+            let service: Service = serde_json::from_value(service).unwrap();
+            let pods = &[&pod][..matching];
+            let state = State { service: Some(&service), pods, nodes: &Nodes::default(), endpoints: None, slices: &[] };
+            let causes = of_service(&state, &Options::default(), pods, focus);
+            let causes: Vec<String> = causes.iter().map(|cause| format!("{}: {}", cause.code, cause.detail)).collect();
+            assert_eq!(causes.join(" "), want, "{selector} {focus:?}");
+        }
+    }
 }

@@ -4,7 +4,11 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    model::{Family, Pod, Service, ServicePort, builders},
+    model::{
+        Family, Pod, Service, ServicePort, builders,
+        installed::{MANAGER, SELECTOR},
+        names,
+    },
     plan::PlanRequest,
     reason::Reason,
     record::Scope,
@@ -243,6 +247,13 @@ fn the_service_as_a_whole() {
     let endpoints =
         json!({"metadata": {"namespace": "ns", "name": "web"}, "subsets": [{"addresses": [{"ip": "10.0.0.1"}]}]});
     let slice = json!({"metadata": {"namespace": "ns", "name": "s", "labels": {"kubernetes.io/service-name": "web"}}, "addressType": "IPv4"});
+    let annotated =
+        json!({"metadata": {"namespace": "ns", "name": "web", "annotations": {SELECTOR: "app=web"}}, "spec": {}});
+    let mut own_endpoints = endpoints.clone();
+    own_endpoints["metadata"]["labels"] = json!({names::ENDPOINTS_MANAGED_BY: MANAGER, names::SKIP_MIRROR: "true"});
+    let mut own_slice = slice.clone();
+    own_slice["metadata"]["name"] = json!("own");
+    own_slice["metadata"]["labels"][names::SLICE_MANAGED_BY] = json!(MANAGER);
     let sidecar = |name: &str, status: Value| {
         json!({"metadata": {"namespace": "ns", "name": name, "uid": name, "labels": {"app": "web"}}, "status": status,
             "spec": {"nodeName": "n", "initContainers": [{"restartPolicy": "Always", "ports": [{"name": "http", "containerPort": 80, "protocol": "TCP"}]}]}})
@@ -299,6 +310,23 @@ fn the_service_as_a_whole() {
             &[
                 "no-selector: there are hand-made Endpoints with 1 address",
                 "mirrored (Endpoints ns/web): 1 endpoint in 1 slice",
+            ],
+        ),
+        (
+            "no selector, with the annotation",
+            json!({"service": annotated}),
+            &[
+                "no-selector: there are no Endpoints of its name; only `roster controller --beside` reads the annotation roster.dev/selector",
+            ],
+        ),
+        (
+            "no selector, with the annotation, and what the controller has written for it",
+            json!({"service": annotated, "endpoints": own_endpoints, "endpointSlices": [own_slice, slice]}),
+            &[
+                "no-selector: there are Endpoints by `roster controller --beside` with 1 address, and 1 slice by \
+                 `roster controller --beside` and 1 slice by others; only `roster controller --beside` reads the annotation \
+                 roster.dev/selector",
+                "not-mirrored (Endpoints ns/web): the Endpoints carry the label endpointslice.kubernetes.io/skip-mirror: \"true\"",
             ],
         ),
     ];

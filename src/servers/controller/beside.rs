@@ -16,24 +16,42 @@ use roster_engine::{
     state::{EndpointsAction, Plan},
 };
 
+use super::service_scope::NotServed;
+
+/// The annotation with which a Service is held that has a selector of its own. No API server accepts such a name, so that no
+/// user gives it to a Service.
+const HAS_SELECTOR: &str = "has a selector";
+
 /// A Service as it is held: with a selector only if it is one of these. Its pods are found by the labels that the annotation
 /// wants with one value, and compared with the rest of it for each plan.
 ///
-/// One that has a selector of its own, or no endpoints by its type, has no annotation here: it belongs to others.
+/// Of a selector of its own, only a mark is held: otherwise, each change of a pod would look for Services that others serve.
 pub(super) fn held(mut service: Service) -> Service {
-    if service.selector.is_some() || service.kind == ServiceType::ExternalName {
-        service.meta.annotations.remove(SELECTOR);
+    if service.selector.is_some() {
+        service.meta.annotations.insert(HAS_SELECTOR, "");
     }
-    service.selector = query_of(&service).and_then(Result::ok).map(|query| query.single_values());
+    service.selector = query_of(&service).ok().map(|query| query.single_values());
     service
 }
 
-/// What its annotation selects; `None` if it has none.
-pub(super) fn query_of(service: &Service) -> Option<Result<LabelQuery, String>> {
-    let text = service.meta.annotations.get(SELECTOR)?;
-    let query = text.parse::<LabelQuery>();
+/// What selects the pods of a held Service; or why it is not one of these.
+pub(super) fn query_of(service: &Service) -> Result<LabelQuery, NotServed> {
+    let annotations = &service.meta.annotations;
+    if service.kind == ServiceType::ExternalName {
+        return Err(NotServed::ExternalName);
+    }
+    if annotations.contains_key(HAS_SELECTOR) {
+        return Err(NotServed::HasSelector);
+    }
+    let query: LabelQuery =
+        annotations.get(SELECTOR).ok_or(NotServed::NoAnnotation)?.parse().map_err(NotServed::Unreadable)?;
     // As in `kubectl`, an empty selector selects everything, which nobody means here.
-    Some(query.and_then(|query| if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(query) }))
+    if query == LabelQuery::default() { Err(NotServed::Unreadable("it is empty".to_owned())) } else { Ok(query) }
+}
+
+/// Whether this controller has written an object of a Service.
+pub(super) fn has_written(slices: &[Arc<EndpointSlice>], endpoints: Option<&Endpoints>) -> bool {
+    endpoints.is_some_and(is_own) || own(slices).next().is_some()
 }
 
 fn own(slices: &[Arc<EndpointSlice>]) -> impl Iterator<Item = &Arc<EndpointSlice>> {
@@ -187,6 +205,7 @@ mod tests {
             ("gone", own(None), 0, "delete", ""),
             ("unreadable", own(Some(service(Some("app in web"), &Value::Null))), 0, "none", "InvalidSelector"),
             ("empty", own(Some(service(Some(" "), &Value::Null))), 0, "none", "InvalidSelector"),
+            ("no condition", own(Some(service(Some(" ,"), &Value::Null))), 0, "none", "InvalidSelector"),
             (
                 "foreign, with ours",
                 foreign(own(Some(service(Some(QUERY), &Value::Null)))),

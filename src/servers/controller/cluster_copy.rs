@@ -30,7 +30,7 @@ use super::{
     permissions::watched,
     queue::{Cause, DueService, Queue, QueueReport, QueuedReport, ServiceKey, SyncEnd},
     service_input::{ServiceInput, is_written_by_controller},
-    service_scope::ServiceScope,
+    service_scope::{NotServed, ServiceScope},
     sync_counts::SyncCounts,
     sync_records::{SyncRecord, SyncRecords, SyncResult, SyncSums},
     trigger_times::SeenTimes,
@@ -97,6 +97,8 @@ pub(super) struct ServiceReport {
     pub(super) queued: Option<QueuedReport>,
     /// Whether its objects are read from the API server before its next plan.
     pub(super) is_doubted: bool,
+    /// Whether it is left alone because another program disagrees.
+    pub(super) is_contested: bool,
     pub(super) record: Option<SyncRecord>,
 }
 
@@ -176,9 +178,14 @@ impl ClusterCopy {
         SyncResult::of(input, plan, counts, &options)
     }
 
-    /// Which pods serve a Service, and why the others do not.
-    pub(super) fn explain(&self, input: &ServiceInput, unknown: UnknownKinds) -> Explanation {
-        input.explain(&self.options(), &self.scope, unknown)
+    /// Why the controllers do not serve a Service; `None` if they do.
+    pub(super) fn not_served(&self, key: &ServiceKey, input: &ServiceInput) -> Option<NotServed> {
+        self.scope.excludes_namespace(&key.namespace).or_else(|| input.not_served(&self.scope))
+    }
+
+    /// Which pods serve a Service, and why the others do not. Its namespace has so many pods.
+    pub(super) fn explain(&self, input: &ServiceInput, unknown: UnknownKinds, namespace_pods: usize) -> Explanation {
+        input.explain(&self.options(), &self.scope, unknown, namespace_pods)
     }
 
     /// Whether another controller may take the same Services for its own.
@@ -241,6 +248,7 @@ impl ClusterCopy {
             leads: state.leads,
             queued: state.queue.report_of(key),
             is_doubted: state.doubted.contains(key),
+            is_contested: state.contest.is_paused(key, Instant::now()),
             record: state.records.get(key).cloned(),
         }
     }
@@ -442,25 +450,13 @@ impl ClusterCopy {
 
     /// What a plan for a Service needs.
     pub(super) fn input(&self, key: &ServiceKey) -> ServiceInput {
+        input_of(&self.lock(), key)
+    }
+
+    /// What an explanation of a Service needs: the same, and how many pods its namespace has.
+    pub(super) fn input_to_explain(&self, key: &ServiceKey) -> (ServiceInput, usize) {
         let state = self.lock();
-        let Live { services, pods, nodes, endpoints, slices, .. } = &state.cluster;
-        let service = services.last_known().get(&key.namespace, &key.name).cloned();
-        let pods = match service.as_ref().and_then(|service| service.selector.as_ref()) {
-            Some(selector) => {
-                let table = pods.last_known();
-                let selected = table.lookup().selected(&key.namespace, selector);
-                selected.unwrap_or_else(|| table.of_namespace(&key.namespace).to_vec())
-            }
-            None => Vec::new(),
-        };
-        ServiceInput {
-            seen: state.seen.get(key).cloned(),
-            service,
-            pods,
-            nodes: nodes.last_known().lookup().now(),
-            endpoints: endpoints.last_known().get(&key.namespace, &key.name).cloned(),
-            slices: slices.last_known().lookup().of(&key.namespace, &key.name).to_vec(),
-        }
+        (input_of(&state, key), state.cluster.pods.last_known().of_namespace(&key.namespace).len())
     }
 
     /// The copy may be wrong about a Service: a write came too late, or nobody knows what became of it.
@@ -517,6 +513,27 @@ impl ClusterCopy {
             state.doubted.insert(key);
             self.woken.notify_one();
         }
+    }
+}
+
+fn input_of(state: &CopyState, key: &ServiceKey) -> ServiceInput {
+    let Live { services, pods, nodes, endpoints, slices, .. } = &state.cluster;
+    let service = services.last_known().get(&key.namespace, &key.name).cloned();
+    let pods = match service.as_ref().and_then(|service| service.selector.as_ref()) {
+        Some(selector) => {
+            let table = pods.last_known();
+            let selected = table.lookup().selected(&key.namespace, selector);
+            selected.unwrap_or_else(|| table.of_namespace(&key.namespace).to_vec())
+        }
+        None => Vec::new(),
+    };
+    ServiceInput {
+        seen: state.seen.get(key).cloned(),
+        service,
+        pods,
+        nodes: nodes.last_known().lookup().now(),
+        endpoints: endpoints.last_known().get(&key.namespace, &key.name).cloned(),
+        slices: slices.last_known().lookup().of(&key.namespace, &key.name).to_vec(),
     }
 }
 

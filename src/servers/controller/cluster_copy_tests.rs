@@ -28,9 +28,10 @@ fn service() -> Service {
 }
 
 fn pod(ready: &str) -> Pod {
-    let status = json!({ "conditions": [{ "type": "Ready", "status": ready }] });
+    let status = json!({ "podIP": "10.0.0.1", "podIPs": [{ "ip": "10.0.0.1" }],
+        "conditions": [{ "type": "Ready", "status": ready }] });
     let meta = json!({ "name": "web-0", "namespace": "shop", "uid": "u", "labels": { "app": "web" } });
-    read(json!({ "metadata": meta, "status": status }))
+    read(json!({ "metadata": meta, "spec": { "nodeName": "n" }, "status": status }))
 }
 
 fn slice(name: &str, version: u32) -> EndpointSlice {
@@ -64,6 +65,24 @@ pub(super) fn synced() -> ClusterCopy {
     list::<Endpoints>(&copy, Vec::new());
     assert!(copy.synced().is_ok());
     assert!(copy.next().now_or_never().is_none(), "nothing is due before this replica leads");
+    copy.begin_to_lead();
+    copy
+}
+
+/// A copy of these Services, with what is stored for them and the pod of [`synced`]. Its replica leads.
+pub(super) fn copy_of(
+    scope: ServiceScope,
+    services: Vec<Value>,
+    endpoints: Vec<Value>,
+    slices: Vec<Value>,
+) -> ClusterCopy {
+    let copy = ClusterCopy::new(Controller::ALL.into(), Options::default(), Pacing::Batch(Duration::ZERO), scope);
+    list(&copy, vec![pod("True")]);
+    let services: Vec<Service> = services.into_iter().map(|service| copy.held(read(service))).collect();
+    list(&copy, services);
+    list::<Node>(&copy, vec![read(json!({ "metadata": { "name": "n" } }))]);
+    list::<EndpointSlice>(&copy, slices.into_iter().map(read).collect());
+    list::<Endpoints>(&copy, endpoints.into_iter().map(read).collect());
     copy.begin_to_lead();
     copy
 }

@@ -58,9 +58,14 @@ impl Contest {
         service.paused_until
     }
 
+    /// Whether the Service is left alone.
+    pub(super) fn is_paused(&self, key: &ServiceKey, now: Instant) -> bool {
+        self.0.get(key).is_some_and(|service| service.is_paused(now))
+    }
+
     /// How many Services are left alone.
     pub(super) fn paused(&self, now: Instant) -> usize {
-        self.0.values().filter(|service| service.paused_until.is_some_and(|until| until > now)).count()
+        self.0.values().filter(|service| service.is_paused(now)).count()
     }
 
     /// Another replica writes from now on.
@@ -70,9 +75,13 @@ impl Contest {
 
     /// Forgets what does not count any more.
     pub(super) fn sweep(&mut self, now: Instant) {
-        self.0.retain(|_, service| {
-            now.duration_since(service.written) < ANSWER || service.paused_until.is_some_and(|until| until > now)
-        });
+        self.0.retain(|_, service| now.duration_since(service.written) < ANSWER || service.is_paused(now));
+    }
+}
+
+impl ContestedService {
+    fn is_paused(&self, now: Instant) -> bool {
+        self.paused_until.is_some_and(|until| until > now)
     }
 }
 
@@ -94,7 +103,10 @@ mod tests {
         assert_eq!(contest.overwritten(&key, at(171)), None, "the one before was long ago");
         contest.wrote(&key, at(173));
         assert_eq!(contest.overwritten(&key, at(174)), Some(at(474)));
-        assert_eq!((contest.paused(at(473)), contest.paused(at(474))), (1, 0));
+        for (seconds, paused) in [(173, true), (473, true), (474, false)] {
+            let now = at(seconds);
+            assert_eq!((contest.is_paused(&key, now), contest.paused(now)), (paused, usize::from(paused)), "{seconds}");
+        }
         contest.sweep(at(300));
         assert_eq!(contest.0.len(), 1);
         contest.wrote(&key, at(474));

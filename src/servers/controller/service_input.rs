@@ -4,13 +4,18 @@ use std::sync::Arc;
 
 use roster_engine::{
     explain::{Explanation, Focus, explain_only},
-    model::{EndpointSlice, Endpoints, LabelQuery, Nodes, ObjectKey, Pod, Service, installed::SELECTOR, names},
+    model::{EndpointSlice, Endpoints, LabelQuery, Nodes, ObjectKey, Pod, Service, names},
     plan::plan,
     state::{Controller, Event, EventType, Options, Plan, State, Trigger},
     unknown_kinds::UnknownKinds,
 };
 
-use super::{beside, queue::Cause, service_scope::ServiceScope, trigger_times::SeenTimes};
+use super::{
+    beside,
+    queue::Cause,
+    service_scope::{NotServed, ServiceScope},
+    trigger_times::SeenTimes,
+};
 use crate::runtime::aside::aside;
 
 /// Pods of a Service whose plan takes long.
@@ -23,9 +28,8 @@ pub(super) fn is_written_by_controller(Endpoints { meta, .. }: &Endpoints) -> bo
 }
 
 /// Nothing is written for a Service whose annotation cannot be read: what is there may be right.
-fn unusable(service: &Service, why: &str) -> Plan {
-    let message = format!("the annotation {SELECTOR} cannot be read: {why}");
-    Plan { events: vec![warning("InvalidSelector", message, service.key())], ..Plan::default() }
+fn unusable(service: &Service, why: &NotServed) -> Plan {
+    Plan { events: vec![warning("InvalidSelector", why.to_string(), service.key())], ..Plan::default() }
 }
 
 fn warning(reason: &'static str, message: String, object: ObjectKey) -> Event {
@@ -69,13 +73,28 @@ impl ServiceInput {
         scope.has(self.service.as_deref(), self.endpoints.as_deref(), slices)
     }
 
+    /// Why the controller of this scope does not serve the Service; `None` if it does. It serves one that is gone while something of
+    /// it is its own.
+    pub(super) fn not_served(&self, scope: &ServiceScope) -> Option<NotServed> {
+        if !self.is_in(scope) {
+            return Some(NotServed::OtherLabels);
+        }
+        if !scope.is_beside {
+            return None;
+        }
+        match &self.service {
+            Some(service) => beside::query_of(service).err(),
+            None if beside::has_written(&self.slices, self.endpoints.as_deref()) => None,
+            None => Some(NotServed::Gone),
+        }
+    }
+
     /// The plan of a controller beside the built-in ones.
     fn plan_beside(&self, controllers: &[Controller], options: Options) -> (Plan, Option<SeenTimes>) {
         let service = self.service.as_deref();
-        let query = service.and_then(|service| Some((service, beside::query_of(service)?)));
-        let query = match query {
-            Some((service, Err(why))) => return (unusable(service, &why), None),
-            Some((service, Ok(query))) if service.selector.is_some() => query,
+        let query = match service.map(|service| (service, beside::query_of(service))) {
+            Some((_, Ok(query))) => query,
+            Some((service, Err(why @ NotServed::Unreadable(_)))) => return (unusable(service, &why), None),
             _ => return (beside::leftovers(service, &self.slices, self.endpoints.as_deref()), None),
         };
         let foreign = self.endpoints.as_ref().filter(|endpoints| !beside::is_own(endpoints));
@@ -124,12 +143,21 @@ impl ServiceInput {
     }
 
     /// Which pods serve the Service, and why the others do not. It says nothing about pods that stored addresses name: the copy has
-    /// more pods than those that the Service selects.
-    pub(super) fn explain(&self, options: &Options, scope: &ServiceScope, unknown: UnknownKinds) -> Explanation {
-        let query = self.service.as_deref().filter(|_| scope.is_beside).and_then(beside::query_of);
-        let beside = query.and_then(Result::ok).map(|query| self.of_query(&query, *options));
+    /// more pods than those that the Service selects, as many as `namespace_pods` in its namespace.
+    pub(super) fn explain(
+        &self,
+        options: &Options,
+        scope: &ServiceScope,
+        unknown: UnknownKinds,
+        namespace_pods: usize,
+    ) -> Explanation {
+        let service = self.service.as_deref().filter(|_| scope.is_beside);
+        let query = service.and_then(|service| beside::query_of(service).ok());
+        let beside = query.map(|query| self.of_query(&query, *options));
         let input = beside.as_ref().unwrap_or(self);
-        input.with_state(|state| explain_only(state, options, Focus { unknown, ..Focus::default() }))
+        let is_narrowed = beside.is_some();
+        let focus = Focus { unknown, namespace_pods: Some(namespace_pods), is_narrowed, ..Focus::default() };
+        input.with_state(|state| explain_only(state, options, focus))
     }
 
     /// Calls `f` with the objects, as the engine takes them.

@@ -1,6 +1,12 @@
 //! The Services that a controller serves: all of the cluster, or a part.
 
-use roster_engine::model::{EndpointSlice, Endpoints, LabelQuery, Service, installed::MANAGER, names};
+use std::fmt;
+
+use roster_engine::model::{
+    EndpointSlice, Endpoints, LabelQuery, Service,
+    installed::{MANAGER, SELECTOR},
+    names,
+};
 
 /// The Services that a controller serves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +20,12 @@ pub struct ServiceScope {
 }
 
 impl ServiceScope {
+    /// Why a Service of this namespace is not served, whatever else it is.
+    pub(super) fn excludes_namespace(&self, namespace: &str) -> Option<NotServed> {
+        let own = self.namespace.as_ref().filter(|own| *own != namespace)?;
+        Some(NotServed::OtherNamespace(own.clone()))
+    }
+
     /// Whether another controller may take the same Services for its own.
     pub(super) fn is_part(&self) -> bool {
         *self != Self::default()
@@ -38,6 +50,35 @@ impl ServiceScope {
                 endpoints.is_some_and(|endpoints| query.matches(&endpoints.meta.labels))
                     || slices.any(|slice| query.matches(&slice.meta.labels))
             }
+        }
+    }
+}
+
+/// Why a controller does not serve a Service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NotServed {
+    /// It serves this namespace.
+    OtherNamespace(String),
+    OtherLabels,
+    /// The other reasons are those of a controller beside the built-in ones.
+    HasSelector,
+    ExternalName,
+    NoAnnotation,
+    /// The annotation cannot be read, and why.
+    Unreadable(String),
+    Gone,
+}
+
+impl fmt::Display for NotServed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherNamespace(own) => write!(f, "this controller serves namespace {own} only (--namespace)"),
+            Self::OtherLabels => write!(f, "--service-selector does not select it"),
+            Self::HasSelector => write!(f, "it has a selector: the built-in controllers serve it"),
+            Self::ExternalName => write!(f, "it is of type ExternalName, and has no endpoints"),
+            Self::NoAnnotation => write!(f, "it has no annotation {SELECTOR}"),
+            Self::Unreadable(why) => write!(f, "the annotation {SELECTOR} cannot be read: {why}"),
+            Self::Gone => write!(f, "there is no such Service"),
         }
     }
 }

@@ -172,10 +172,10 @@ impl ClusterCopy {
 
     /// What a plan comes to, before anything is written.
     pub(super) fn result_of(&self, input: &ServiceInput, plan: &Plan) -> SyncResult {
-        let controllers: &[Controller] = if self.is_in_scope(input) { &self.controllers } else { &[] };
         let options = self.options();
-        let counts = SyncCounts::of(input, plan, controllers, self.scope.slice_manager(), &options);
-        SyncResult::of(input, plan, counts, &options)
+        let counts = SyncCounts::of(input, plan, &self.controllers, self.scope.slice_manager(), &options);
+        let result = SyncResult::of(input, plan, counts, &options);
+        if input.not_served(&self.scope).is_some() { result.elsewhere() } else { result }
     }
 
     /// Why the controllers do not serve a Service; `None` if they do.
@@ -183,7 +183,12 @@ impl ClusterCopy {
         self.scope.excludes_namespace(&key.namespace).or_else(|| input.not_served(&self.scope))
     }
 
-    /// Which pods serve a Service, and why the others do not. Its namespace has so many pods.
+    /// Whether the controllers leave a Service to others.
+    pub(super) fn is_elsewhere(&self, key: &ServiceKey) -> bool {
+        self.scope.is_part() && self.not_served(key, &self.input(key)).is_some()
+    }
+
+    /// Which pods serve a Service, and why the others do not. `namespace_pods` is the number of pods of its namespace.
     pub(super) fn explain(&self, input: &ServiceInput, unknown: UnknownKinds, namespace_pods: usize) -> Explanation {
         input.explain(&self.options(), &self.scope, unknown, namespace_pods)
     }
@@ -470,11 +475,13 @@ impl ClusterCopy {
         self.woken.notify_one();
     }
 
-    /// What a sync wanted and did. There is a record of a Service while it exists, or something of it is not as it should be.
+    /// What a sync wanted and did. There is a record of a Service while it exists and the controllers serve it, or something of it is
+    /// not as it should be.
     pub(super) fn record(&self, due: &DueService, result: Option<SyncResult>, errors: &[String], took: Duration) {
         let ServiceKey { namespace, name } = &due.key;
         let mut state = self.lock();
-        if errors.is_empty() && state.cluster.services.last_known().get(namespace, name).is_none() {
+        let is_gone = state.cluster.services.last_known().get(namespace, name).is_none();
+        if errors.is_empty() && (is_gone || result.is_some_and(|result| result.is_elsewhere)) {
             state.records.remove(&due.key);
         } else if state.leads {
             state.records.insert(&due.key, result, errors, took, Instant::now());

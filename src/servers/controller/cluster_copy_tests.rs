@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, Node, Pod, Service, names},
+    model::{EndpointSlice, Endpoints, Node, Pod, Service, installed::SELECTOR, names},
     state::{Controller, Options},
 };
 use roster_manifests::inventory::Table;
@@ -203,6 +203,66 @@ async fn what_another_program_writes_is_corrected_after_a_second() {
     assert_eq!(due(&copy), []);
     advance(Duration::from_secs(1)).await;
     assert_eq!(due(&copy).len(), 1);
+}
+
+/// The sums over all Services after a sync of each that is due: endpoints in slices, in mirrored slices, and Services with
+/// `PreferClose`. Then how many Services have a record.
+fn sums(copy: &ClusterCopy, keys: &[&str]) -> [usize; 4] {
+    while let Some(due) = copy.next().now_or_never() {
+        let input = copy.input(&due.key);
+        let (plan, seen) = copy.plan_of(&input, due.cause);
+        let result = copy.result_of(&input, &plan);
+        copy.record(&due, Some(result), &[], Duration::ZERO);
+        copy.end(&due, SyncEnd::Settled, seen);
+    }
+    let records = keys.iter().map(|name| ServiceKey::new(&"shop".into(), &(*name).into()));
+    let records = records.filter(|key| copy.report_of(key).record.is_some()).count();
+    let (_, sums) = copy.report();
+    [sums.slices.endpoints, sums.mirrored.endpoints, sums.distributions.iter().sum(), records]
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_services_that_are_served_are_summed_up() {
+    let service = |name: &str, team: &str, annotation: Value, selector: Value| {
+        let annotations = json!({ SELECTOR: annotation });
+        let meta = json!({ "name": name, "namespace": "shop", "uid": name, "labels": { "team": team }, "annotations": annotations });
+        let spec = json!({ "selector": selector, "ports": [{ "port": 80, "targetPort": 80 }], "clusterIP": "10.96.0.1",
+            "ipFamilies": ["IPv4"], "trafficDistribution": "PreferClose" });
+        json!({ "metadata": meta, "spec": spec })
+    };
+    let names = ["selecting", "annotated", "bare", "unreadable"];
+    let services = |team: &str| {
+        vec![
+            service("selecting", team, Value::Null, json!({ "app": "web" })),
+            service("annotated", team, json!("app=web"), Value::Null),
+            service("bare", team, Value::Null, Value::Null),
+            service("unreadable", team, json!("app in web"), Value::Null),
+        ]
+    };
+    let endpoints = |name: &&str| {
+        let subsets = json!([{ "addresses": [{ "ip": "10.0.0.9" }], "ports": [{ "port": 80 }] }]);
+        json!({ "metadata": { "name": name, "namespace": "shop" }, "subsets": subsets })
+    };
+    let team = ServiceScope { labels: Some("team=a".parse().unwrap()), ..ServiceScope::default() };
+    let beside = ServiceScope { is_beside: true, ..ServiceScope::default() };
+    for (scope, team, want) in [
+        (ServiceScope::default(), "a", [1, 3, 4, 4]),
+        (team.clone(), "a", [1, 3, 4, 4]),
+        (team.clone(), "b", [0, 0, 0, 0]),
+        (beside.clone(), "a", [1, 0, 1, 1]),
+        (ServiceScope { is_beside: true, ..team.clone() }, "b", [0, 0, 0, 0]),
+    ] {
+        let endpoints = names.iter().map(endpoints).collect();
+        let copy = copy_of(scope.clone(), services(team), endpoints, Vec::new());
+        assert_eq!(sums(&copy, &names), want, "{scope:?} {team}");
+    }
+
+    let copy = copy_of(team, services("a"), Vec::new(), Vec::new());
+    assert_eq!(sums(&copy, &names)[2..], [4, 4]);
+    for service in services("b") {
+        copy.apply(Arc::new(copy.held(read::<Service>(service))));
+    }
+    assert_eq!(sums(&copy, &names), [0; 4], "a Service that leaves the selection counts no more");
 }
 
 #[test]

@@ -184,7 +184,7 @@ impl ControllerMetrics {
         let SyncCounts { slices, mirrored, skipped } = result.counts;
         self.queue_duration.observe(due.late.as_secs_f64());
         self.work_duration.observe(took.as_secs_f64());
-        if controllers.contains(&Controller::EndpointSlices) {
+        if controllers.contains(&Controller::EndpointSlices) && !result.is_elsewhere {
             self.syncs.get_or_create(&ResultLabel { result: verdict.name() }).0.inc();
         }
         if let Some(counts) = slices {
@@ -449,5 +449,31 @@ mod tests {
         encode(&mut text, &registry).unwrap();
         assert!(!text.contains("programming_duration_seconds_count"), "{text}");
         assert!(!text.contains("endpoint_slice_controller_syncs{"), "the controller of slices does not run");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_service_that_is_not_served_does_not_count_as_a_sync() {
+        let (copy, metrics) = (Arc::new(synced()), ControllerMetrics::new());
+        let due = copy.next().await;
+        let (served, leftover) = (SyncResult::default(), SyncResult { endpoints: "delete", ..SyncResult::default() });
+        for (result, verdict) in [
+            (served, SyncVerdict::Success),
+            (served.elsewhere(), SyncVerdict::Success),
+            (served.elsewhere(), SyncVerdict::Error),
+            (leftover.elsewhere(), SyncVerdict::Stale),
+        ] {
+            let (took, since_change) = (Duration::ZERO, Duration::ZERO);
+            metrics.ended(&EndedSync { due: &due, result, verdict, took, since_change }, &Controller::ALL);
+        }
+        let mut registry = Registry::default();
+        metrics.register(&mut registry, copy);
+        let mut text = String::new();
+        encode(&mut text, &registry).unwrap();
+        let syncs = text.lines().filter(|line| line.starts_with("endpoint_slice_controller_syncs{"));
+        let mut syncs: Vec<&str> = syncs.collect();
+        syncs.sort_unstable();
+        let want =
+            ["stale", "success"].map(|result| format!("endpoint_slice_controller_syncs{{result=\"{result}\"}} 1"));
+        assert_eq!(syncs, want, "what is left of a Service is removed in a sync");
     }
 }

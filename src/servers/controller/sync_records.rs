@@ -8,7 +8,7 @@ use std::{collections::HashMap, time::Duration};
 use roster_engine::{
     endpointslice::{DISTRIBUTIONS, asks_for_zones},
     model::HashSeed,
-    state::{Options, Plan, SliceChanges},
+    state::{EndpointsAction, Options, Plan, SliceChanges},
 };
 use tokio::time::Instant;
 
@@ -35,6 +35,8 @@ pub(super) struct SyncResult {
     pub(super) distribution: Option<usize>,
     /// Whether hints share the endpoints in proportion to the CPU of zones.
     pub(super) shares_zones: bool,
+    /// The controller does not serve the Service, and nothing of it was to be written: that is not a sync.
+    pub(super) is_elsewhere: bool,
 }
 
 impl SyncResult {
@@ -50,7 +52,15 @@ impl SyncResult {
             writes: 0,
             distribution: distribution.and_then(|own| DISTRIBUTIONS.iter().position(|name| own == name)),
             shares_zones: service.is_some_and(|service| asks_for_zones(service, options.compat.profile())),
+            is_elsewhere: false,
         }
+    }
+
+    /// The result for a Service that the controller does not serve: it wants nothing of it. What is its own may have to go.
+    pub(super) fn elsewhere(self) -> Self {
+        let Self { endpoints, slices, .. } = self;
+        let is_elsewhere = slices == [0; 3] && (endpoints.is_empty() || endpoints == EndpointsAction::None.verb());
+        Self { endpoints, slices, is_elsewhere, ..Self::default() }
     }
 }
 
@@ -192,6 +202,8 @@ mod tests {
         records.remove(&b);
         records.remove(&b);
         assert_eq!(sums(&records), (1, 2, 1, [0; 3]));
+        records.insert(&a, Some(result(3, 1, Some(1)).elsewhere()), &["no".to_owned()], Duration::ZERO, at(4));
+        assert_eq!(records.sums(), SyncSums::default(), "nothing is wanted of a Service that is not served");
         records.remove(&a);
         assert_eq!(records.sums(), SyncSums::default());
         assert!(records.services.is_empty());

@@ -30,8 +30,15 @@ struct Taken<'a> {
 struct Synced {
     errors: Vec<ApplyError>,
     seen: Option<SeenTimes>,
-    /// `None`: there was no plan to carry out.
+    /// `None`: there was no plan to carry out, for a Service that the controller serves.
     result: Option<SyncResult>,
+}
+
+impl Synced {
+    fn without_plan(errors: Vec<ApplyError>, copy: &ClusterCopy, due: &DueService) -> Self {
+        let result = copy.is_elsewhere(&due.key).then(|| SyncResult::default().elsewhere());
+        Self { errors, result, ..Self::default() }
+    }
 }
 
 impl<'a> Taken<'a> {
@@ -114,7 +121,7 @@ pub(super) async fn work(
                 Duty::Keep => sync(&copy, &applier, &events, &taken.due).await,
                 Duty::Compare(shadow) => {
                     let errors = shadow.look(&copy, &applier, &events, &taken.due).await;
-                    Synced { errors, ..Synced::default() }
+                    Synced::without_plan(errors, &copy, &taken.due)
                 }
             }
         };
@@ -133,7 +140,7 @@ async fn sync(copy: &ClusterCopy, applier: &Applier, events: &Events, due: &DueS
     if copy.is_doubted(&due.key)
         && let Err(error) = applier.read(&due.key).await
     {
-        return Synced { errors: vec![error], ..Synced::default() };
+        return Synced::without_plan(vec![error], copy, due);
     }
     let input = copy.input(&due.key);
     let (mut plan, seen) = input.aside_if_large(|| copy.plan_of(&input, due.cause));

@@ -9,6 +9,7 @@ use super::{
     printable::printable_lines,
     style::{DIM, RED, YELLOW},
 };
+use crate::kube_api::failure_text;
 
 /// Prints why the program gives up.
 pub(super) fn error(error: &anyhow::Error) {
@@ -37,13 +38,14 @@ pub(super) fn error_text(error: &anyhow::Error) -> String {
     // Some errors repeat their cause: it is printed once.
     let mut text = error.to_string();
     for cause in error.chain().skip(1) {
-        let refusal = api_server_refusal(cause);
-        let reason = refusal.map_or_else(|| cause.to_string(), str::to_owned);
+        let failure = request_failure(cause);
+        let is_request = failure.is_some();
+        let reason = failure.unwrap_or_else(|| cause.to_string());
         if !reason.is_empty() && !text.ends_with(&reason) {
             text = format!("{text}: {reason}");
         }
-        // Further causes repeat the refusal.
-        if refusal.is_some() {
+        // Further causes repeat it.
+        if is_request {
             break;
         }
     }
@@ -60,12 +62,13 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// The message of an API server that refused a request. The error itself would show every field of the answer as well.
-fn api_server_refusal<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a str> {
+/// The message of an API server that refused a request, or why there is none. The error itself would show every field of the
+/// answer as well.
+fn request_failure(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     let boxed = || cause.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
     match cause.downcast_ref::<kube::Error>().or_else(boxed)? {
-        kube::Error::Api(status) if !status.message.is_empty() => Some(&status.message),
-        _ => None,
+        kube::Error::Api(status) if !status.message.is_empty() => Some(status.message.clone()),
+        error => Some(failure_text(error)),
     }
 }
 

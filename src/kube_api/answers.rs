@@ -1,7 +1,8 @@
 //! A layer of the HTTP client that counts the answers of an API server, and reads the header that kube drops.
 //!
 //! An API server that sheds load (API priority and fairness, a full watch cache) says `Retry-After`, with a body that is plain text.
-//! kube keeps of an error what its body says. So the header becomes part of the body, as a `Status` has it.
+//! kube keeps of an error what its body says. So the header becomes part of the body, as a `Status` has it. And an error of the connection
+//! gets the address of the API server.
 
 use std::{
     sync::Arc,
@@ -10,7 +11,7 @@ use std::{
 
 use axum::body::{Body as AnswerBody, HttpBody, to_bytes};
 use bytes::Bytes;
-use futures::{FutureExt, future::BoxFuture};
+use futures::{FutureExt, TryStreamExt, future::BoxFuture};
 use http::{Request, Response, StatusCode, header::RETRY_AFTER};
 use kube::{client::Body, core::response::Status};
 use prometheus_client::{
@@ -20,6 +21,8 @@ use prometheus_client::{
 };
 use serde_json::{Value, json};
 use tower::{BoxError, Layer, Service};
+
+use super::request_failure::{UNREADABLE, Unanswered};
 
 /// The limit of the body of an error. A `Status` that lists many causes has some KiB.
 const MAX_ERROR: usize = 1 << 20;
@@ -58,12 +61,15 @@ impl RequestMetrics {
 pub(super) struct ReadAnswers {
     metrics: RequestMetrics,
     host: Arc<str>,
+    /// The address, with its scheme.
+    server: Arc<str>,
 }
 
 impl ReadAnswers {
     pub(super) fn new(metrics: RequestMetrics, api_server: &http::Uri) -> Self {
         let host = api_server.authority().map_or("", http::uri::Authority::as_str).into();
-        Self { metrics, host }
+        let server = api_server.to_string();
+        Self { metrics, host, server: server.trim_end_matches('/').into() }
     }
 }
 
@@ -96,16 +102,25 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let (ReadAnswers { metrics, host }, method) = (self.layer.clone(), request.method().clone());
+        let (ReadAnswers { metrics, host, server }, method) = (self.layer.clone(), request.method().clone());
         let answer = self.inner.call(request);
         async move {
-            let answer = answer.await.map_err(Into::into);
+            let answer = answer.await.map_err(|error| Unanswered::error(&server, error.into()));
             let code = answer.as_ref().ok().map(Response::status);
             metrics.count(code.as_ref().map_or("<error>", StatusCode::as_str), method.as_str(), &host);
-            with_wait(answer?.map(AnswerBody::new)).await
+            with_wait(answer?.map(|body| with_server(body, server))).await
         }
         .boxed()
     }
+}
+
+/// The same body. If it breaks off, the error names the API server.
+fn with_server<B>(body: B, server: Arc<str>) -> AnswerBody
+where
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    let parts = AnswerBody::new(body).into_data_stream();
+    AnswerBody::from_stream(parts.map_err(move |error| Unanswered::error(&server, error.into())))
 }
 
 /// The same answer. If it is an error whose header says how long to wait, its body says so as well.
@@ -127,7 +142,7 @@ fn error_body(body: &[u8], code: u16, seconds: u32) -> Vec<u8> {
     let read = serde_json::from_slice(body).ok().filter(Value::is_object);
     let mut error = read.unwrap_or_else(|| {
         let text = String::from_utf8_lossy(body);
-        json!(Status::failure(text.trim(), "Failed to parse error data").with_code(code))
+        json!(Status::failure(text.trim(), UNREADABLE).with_code(code))
     });
     let says = error["details"]["retryAfterSeconds"].as_u64().unwrap_or_default();
     if says == 0 {
@@ -141,12 +156,12 @@ fn error_body(body: &[u8], code: u16, seconds: u32) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
+    use std::{convert::Infallible, io};
 
     use kube::{Client, Error};
     use tower::{ServiceBuilder, service_fn};
 
-    use super::*;
+    use super::{super::request_failure::failure_text, *};
 
     /// The error of a client whose API server answers so, and the counted requests.
     async fn error(code: u16, header: Option<&'static str>, body: &'static str) -> (Box<Status>, String) {
@@ -191,6 +206,22 @@ mod tests {
             let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
             assert_eq!((seconds, &*status.message), want, "{header:?} {body}");
             assert_eq!(status.code, code);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_error_of_the_connection_names_the_api_server() {
+        let away = || io::Error::from_raw_os_error(104);
+        for is_answered in [false, true] {
+            let server = service_fn(move |_: Request<Body>| async move {
+                let broken = AnswerBody::from_stream(futures::stream::iter([Err::<Bytes, _>(away())]));
+                if is_answered { Ok(Response::new(broken)) } else { Err(away()) }
+            });
+            let layer = ReadAnswers::new(RequestMetrics::default(), &"https://127.0.0.1:6443/".parse().unwrap());
+            let client = Client::new(ServiceBuilder::new().layer(layer).service(server), "default");
+            let error = client.request_text(Request::get("/version").body(Vec::new()).unwrap()).await.unwrap_err();
+            let want = "the API server https://127.0.0.1:6443: Connection reset by peer (os error 104)";
+            assert_eq!(failure_text(&error), want);
         }
     }
 

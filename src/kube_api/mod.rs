@@ -3,6 +3,7 @@
 mod answers;
 mod cluster;
 mod connect;
+mod failure_log;
 mod http_client;
 mod lease;
 #[cfg(test)]
@@ -11,6 +12,7 @@ mod list;
 mod reader_reviews;
 mod reflector;
 mod watch_events;
+mod request_failure;
 #[cfg(test)]
 mod watch_events_tests;
 mod watch_failures;
@@ -32,5 +34,6 @@ pub(crate) use reader_reviews::{ReadRefusal, ReaderReviews};
 pub(crate) use reflector::reflect;
 #[cfg(test)]
 pub(crate) use watch_events::ListStreaming;
+pub(crate) use request_failure::failure_text;
 pub use watch_failures::WatchMetrics;
 pub(crate) use writer::{WriteError, WriteOutcome, Writer, by_labels, by_name};

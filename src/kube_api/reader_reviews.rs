@@ -21,6 +21,8 @@ use tokio::{
     time::{Instant, timeout},
 };
 
+use super::request_failure::failure_text;
+
 /// How long an answer counts. A user who loses a permission keeps it this long.
 const FRESH: Duration = Duration::from_secs(10);
 /// How many answers are known at once.
@@ -114,7 +116,7 @@ impl ReaderReviews {
     }
 
     async fn review(&self, token: &str, path: &str) -> Result<(), ReadRefusal> {
-        let failed = |error: kube::Error| ReadRefusal::Unanswered(error.to_string());
+        let failed = |error: kube::Error| ReadRefusal::Unanswered(failure_text(&error));
         let spec = TokenReviewSpec { token: token.to_owned(), ..TokenReviewSpec::default() };
         let review = TokenReview { spec, ..TokenReview::default() };
         let reviewed = Api::all(self.client.0.clone()).create(&PostParams::default(), &review).await.map_err(failed)?;

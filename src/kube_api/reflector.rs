@@ -17,6 +17,8 @@ use roster_manifests::inventory::{Loss, Sink};
 use tokio::time::{Instant, sleep};
 
 use super::{
+    failure_log::FailureLog,
+    request_failure::watch_failure_text,
     watch_events::{ListStreaming, WatchPlace, watch_events},
     watch_failures::{WatchFailures, WatchMetrics},
     watched_object::WatchedObject,
@@ -51,7 +53,7 @@ const UNREADABLE: Duration = Duration::from_secs(30);
 #[error("the watch of {0} ended")]
 pub(crate) struct WatchEnded(&'static str);
 
-/// Feeds `sink` until the future is dropped. Errors of the API server are logged, and the request is repeated, forever;
+/// Feeds `sink` until the future is dropped. Errors are logged, each cause once a minute, and the request is repeated, forever;
 /// meanwhile the objects are as they were, and after a minute they count as old.
 pub(crate) fn reflect<S>(
     client: kube::Client,
@@ -83,7 +85,7 @@ async fn follow(
     let mut events = watch();
     // A list without them would say that these objects do not exist.
     let (mut listed, mut unreadable) = (0_usize, 0_usize);
-    let mut failures = WatchFailures::default();
+    let (mut failures, mut log) = (WatchFailures::default(), FailureLog::default());
     metrics.stale(name, false);
     loop {
         // The sink takes together what has arrived.
@@ -96,8 +98,10 @@ async fn follow(
         // `Init` comes before the first answer to a list, and a part of a list proves nothing yet.
         if let Ok(Some(watcher::Event::InitDone | watcher::Event::Apply(_) | watcher::Event::Delete(_))) = event
             && unreadable == 0
+            && failures.end()
         {
-            failures.end();
+            log.end();
+            metrics.works(name);
         }
         match event {
             Ok(None) => return Err(WatchEnded(name)),
@@ -140,13 +144,17 @@ async fn follow(
                 sink.delete(namespace.as_deref().unwrap_or_default(), name.as_deref().unwrap_or_default());
             }
             Err(error) => {
+                let text = watch_failure_text(&error);
                 if let Some(loss) = loss(&error, resource) {
-                    tracing::debug!(resource = name, %error, ?loss, "watch");
+                    tracing::debug!(resource = name, error = %text, ?loss, "the watch has failed");
                     metrics.stale(name, loss == Loss::Unconverted);
                     sink.lost(loss);
                     continue;
                 }
-                tracing::warn!(resource = name, %error, "watch");
+                metrics.fails(name, &text);
+                if log.is_due(&text, Instant::now()) {
+                    tracing::warn!(resource = name, error = %text, "the watch has failed");
+                }
                 if failures.error(Instant::now()) {
                     tracing::warn!(resource = name, "the watch has failed for a minute: the objects count as old");
                     metrics.stale(name, true);
@@ -222,7 +230,10 @@ fn loss(error: &watcher::Error, resource: Resource) -> Option<Loss> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    };
 
     use axum::{
         Json, Router,
@@ -305,6 +316,40 @@ mod tests {
         let list =
             json!({ "kind": "List", "apiVersion": "v1", "metadata": { "resourceVersion": "1" }, "items": items });
         Json(list).into_response()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_watch_fails_with_is_known_until_it_works() {
+        let is_allowed = Arc::new(AtomicBool::new(false));
+        let allowed = is_allowed.clone();
+        let router = Router::new().fallback(move |request: Request| {
+            let is_allowed = allowed.load(Ordering::Relaxed);
+            async move {
+                if is_allowed {
+                    let server = Server { weights: Arc::default(), streams_lists: false };
+                    return answer(State(server), request).await;
+                }
+                let status = json!({ "reason": "Forbidden", "code": 403, "message": "nodes is forbidden" });
+                (StatusCode::FORBIDDEN, Json(status)).into_response()
+            }
+        });
+        let (rows, mut listed) = unbounded_channel();
+        let metrics = WatchMetrics::default();
+        let watch = tokio::spawn(reflect(
+            kube::Client::new(router, "default"),
+            Resource::Node,
+            ListStreaming::default(),
+            Weights(rows, Vec::new()),
+            metrics.clone(),
+        ));
+        let of_nodes = |text: &str| Err(format!("nodes: {text}"));
+        assert_eq!(metrics.check_listed(&[Resource::Node]), of_nodes("not listed yet"));
+        sleep(Duration::from_secs(5)).await;
+        assert_eq!(metrics.check_listed(&[Resource::Node]), of_nodes("403 Forbidden: nodes is forbidden"));
+        is_allowed.store(true, Ordering::Relaxed);
+        assert_eq!(listed.recv().await, Some(Some(Vec::new())));
+        assert_eq!(metrics.check_listed(&[Resource::Node]), of_nodes("not listed yet"));
+        watch.abort();
     }
 
     /// A rule would say of an object that is left out that it does not exist.

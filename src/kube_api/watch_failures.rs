@@ -1,12 +1,17 @@
-//! When a watch has failed for so long that what was read is old, and the metric that says so.
+//! Why a watch fails, when it has failed for so long that what was read is old, and the metric that says so.
 
-use std::time::Duration;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{family::Family, gauge::Gauge},
     registry::Registry,
 };
+use roster_engine::model::Resource;
 use tokio::time::Instant;
 
 /// Errors for longer than this make the objects old.
@@ -40,9 +45,9 @@ impl WatchFailures {
         becomes_stale
     }
 
-    /// Ends the run of errors: there was an event.
-    pub(super) fn end(&mut self) {
-        self.0 = None;
+    /// Ends the run of errors: there was an event. Returns whether there was one.
+    pub(super) fn end(&mut self) -> bool {
+        self.0.take().is_some()
     }
 }
 
@@ -51,10 +56,12 @@ struct WatchLabels {
     kind: &'static str,
 }
 
-/// Metrics of the watches of a cluster. A clone counts into the same metrics.
+/// Metrics of the watches of a cluster, and why they fail. A clone is the same one.
 #[derive(Clone, Debug, Default)]
 pub struct WatchMetrics {
     stale: Family<WatchLabels, Gauge>,
+    /// The last error of each watch that has had no event since.
+    failures: Arc<Mutex<BTreeMap<&'static str, String>>>,
 }
 
 impl WatchMetrics {
@@ -70,6 +77,43 @@ impl WatchMetrics {
     /// Whether the watched objects of a resource are stale.
     pub fn is_stale(&self, kind: &'static str) -> bool {
         self.stale.get(&WatchLabels { kind }).is_some_and(|stale| stale.get() != 0)
+    }
+
+    /// An error that names the resources that are not listed yet, and why their watches fail, if they do.
+    pub(crate) fn check_listed(&self, unlisted: &[Resource]) -> Result<(), String> {
+        let mut failing: Vec<(String, Vec<&str>)> = Vec::new();
+        let mut waiting = Vec::new();
+        for name in unlisted.iter().map(|resource| resource.plural()) {
+            let Some(text) = self.failures().get(name).cloned() else {
+                waiting.push(name);
+                continue;
+            };
+            // An API server that cannot be reached is one cause for all of them.
+            match failing.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, names)) => names.push(name),
+                None => failing.push((text, vec![name])),
+            }
+        }
+        let mut parts: Vec<String> =
+            failing.into_iter().map(|(text, names)| format!("{}: {text}", names.join(", "))).collect();
+        if !waiting.is_empty() {
+            parts.push(format!("{}: not listed yet", waiting.join(", ")));
+        }
+        if parts.is_empty() { Ok(()) } else { Err(parts.join("; ")) }
+    }
+
+    /// Keeps why the watch of a resource fails.
+    pub(super) fn fails(&self, kind: &'static str, text: &str) {
+        self.failures().insert(kind, text.to_owned());
+    }
+
+    /// The watch of a resource works.
+    pub(super) fn works(&self, kind: &'static str) {
+        self.failures().remove(kind);
+    }
+
+    fn failures(&self) -> MutexGuard<'_, BTreeMap<&'static str, String>> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets whether the watched objects of a resource are stale. `kind` is the plural, as in `kubectl get`.
@@ -108,12 +152,42 @@ mod tests {
             let mut stale = Vec::new();
             for (second, step) in *steps {
                 match step {
-                    Event => failures.end(),
+                    Event => drop(failures.end()),
                     Error if failures.error(start + Duration::from_secs(*second)) => stale.push(*second),
                     Error => {}
                 }
             }
             assert_eq!(stale, *wanted, "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_not_listed_is_named_with_its_failure() {
+        let all = [Resource::Service, Resource::Pod, Resource::Node, Resource::Endpoints];
+        let away = "the API server https://a: Connection refused";
+        for (name, failures, unlisted, want) in [
+            ("listed", &[("pods", away)][..], &[][..], Ok(())),
+            ("at the start", &[], &all[..2], Err("services, pods: not listed yet")),
+            (
+                "one is forbidden",
+                &[("pods", "403 Forbidden: pods is forbidden")],
+                &all[1..],
+                Err("pods: 403 Forbidden: pods is forbidden; nodes, endpoints: not listed yet"),
+            ),
+            (
+                "away",
+                &[("services", away), ("pods", away), ("nodes", "no response in time")],
+                &all[..3],
+                Err("services, pods: the API server https://a: Connection refused; nodes: no response in time"),
+            ),
+        ] {
+            let metrics = WatchMetrics::default();
+            failures.iter().for_each(|(kind, text)| metrics.fails(kind, text));
+            assert_eq!(metrics.check_listed(unlisted), want.map_err(str::to_owned), "{name}");
+        }
+        let metrics = WatchMetrics::default();
+        metrics.fails("pods", away);
+        metrics.works("pods");
+        assert_eq!(metrics.check_listed(&[Resource::Pod]), Err("pods: not listed yet".to_owned()));
     }
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::answers::is_of_gateway;
+use super::{answers::is_of_gateway, request_failure::failure_text};
 
 /// The longest wait for an answer, unless the writer has a reason for another one. An API server answers within
 /// milliseconds, or has trouble; its own limit is a minute, which a request on a dead connection should not take.
@@ -37,8 +37,8 @@ pub(crate) enum WriteOutcome<K> {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WriteError {
     /// The API server refused, or cannot be reached.
-    #[error(transparent)]
-    Failed(#[from] kube::Error),
+    #[error("{}", failure_text(.0))]
+    Failed(kube::Error),
     /// The API server took too long. It may still write the object.
     #[error("no response from the API server within {} s", .0.as_secs())]
     Slow(Duration),
@@ -88,6 +88,12 @@ impl From<request::Error> for WriteError {
 #[derive(Clone)]
 pub(crate) struct Writer<K> {
     client: Client,
+impl From<kube::Error> for WriteError {
+    fn from(error: kube::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
     path: String,
     requests: Request,
     manager: &'static str,

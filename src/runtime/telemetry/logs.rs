@@ -65,9 +65,10 @@ where
 
 /// Whether an event may be logged, whatever the filter is. kube logs an answer of an API server that it cannot decode as a
 /// whole, as a warning: that may be the Secret with the key of the CA. The caller gets the error and logs it without the
-/// body. (The modules below this target log no bodies.)
+/// body. (The modules below this target log no bodies.) kube's watcher logs each refusal as a struct, whose message may be a body, and
+/// returns it as well.
 fn without_bodies(metadata: &Metadata<'_>) -> bool {
-    metadata.target() != "kube_client::client"
+    !matches!(metadata.target(), "kube_client::client" | "kube_runtime::watcher")
 }
 
 #[cfg(test)]
@@ -101,6 +102,7 @@ mod tests {
                 let writer = move || made.clone();
                 let say = || {
                     tracing::warn!(target: "kube_client::client", "the key of the CA");
+                    tracing::warn!(target: "kube_runtime::watcher", "the key of the CA, once more");
                     tracing::warn!(target: "kube_client::client::tls", "a file");
                     tracing::warn!("ours");
                 };

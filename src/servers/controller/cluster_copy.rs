@@ -213,6 +213,13 @@ impl ClusterCopy {
         if self.lock().is_synced { Ok(()) } else { Err("the copy of the cluster is not complete yet".to_owned()) }
     }
 
+    /// What has not been listed yet, of what is needed.
+    pub(super) fn unlisted(&self) -> Vec<Resource> {
+        let state = self.lock();
+        let missing = |resource: &Resource| !state.is_synced && !is_listed(&state.cluster, *resource);
+        watched(&self.controllers).filter(missing).collect()
+    }
+
     /// Resolves when the pods have been listed once.
     pub(super) async fn pods_are_listed(&self) {
         let mut pods = self.pods_listed.subscribe();
@@ -355,14 +362,7 @@ impl ClusterCopy {
 
     /// Whether what the controllers need has been listed.
     fn is_complete(&self, cluster: &Live<PlanningRows>) -> bool {
-        watched(&self.controllers).all(|resource| match resource {
-            Resource::Pod => cluster.pods.is_listed(),
-            Resource::Service => cluster.services.is_listed(),
-            Resource::Node => cluster.nodes.is_listed(),
-            Resource::Endpoints => cluster.endpoints.is_listed(),
-            Resource::EndpointSlice => cluster.slices.is_listed(),
-            _ => true,
-        })
+        watched(&self.controllers).all(|resource| is_listed(cluster, resource))
     }
 
     /// Every Service, and everything that may be left of one. Of Endpoints without a Service, only those go that a controller
@@ -541,6 +541,17 @@ fn input_of(state: &CopyState, key: &ServiceKey) -> ServiceInput {
         nodes: nodes.last_known().lookup().now(),
         endpoints: endpoints.last_known().get(&key.namespace, &key.name).cloned(),
         slices: slices.last_known().lookup().of(&key.namespace, &key.name).to_vec(),
+    }
+}
+
+fn is_listed(cluster: &Live<PlanningRows>, resource: Resource) -> bool {
+    match resource {
+        Resource::Pod => cluster.pods.is_listed(),
+        Resource::Service => cluster.services.is_listed(),
+        Resource::Node => cluster.nodes.is_listed(),
+        Resource::Endpoints => cluster.endpoints.is_listed(),
+        Resource::EndpointSlice => cluster.slices.is_listed(),
+        _ => true,
     }
 }
 

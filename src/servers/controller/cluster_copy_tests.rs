@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, Node, Pod, Service, installed::SELECTOR, names},
+    model::{EndpointSlice, Endpoints, Node, Pod, Resource, Service, installed::SELECTOR, names},
     state::{Controller, Options},
 };
 use roster_manifests::inventory::Table;
@@ -61,9 +61,10 @@ pub(super) fn synced() -> ClusterCopy {
     list(&copy, vec![service()]);
     list::<Node>(&copy, Vec::new());
     list(&copy, vec![slice("web-1", 5)]);
-    assert!(copy.synced().is_err() && copy.next().now_or_never().is_none(), "Endpoints are not listed yet");
+    assert_eq!(copy.unlisted(), [Resource::Endpoints]);
+    assert!(copy.next().now_or_never().is_none(), "Endpoints are not listed yet");
     list::<Endpoints>(&copy, Vec::new());
-    assert!(copy.synced().is_ok());
+    assert_eq!(copy.unlisted(), []);
     assert!(copy.next().now_or_never().is_none(), "nothing is due before this replica leads");
     copy.begin_to_lead();
     copy

@@ -61,8 +61,8 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
     readiness.add("release", move || known.known());
     let asked = cluster.client_without_retries()?;
     tasks.endless("the look at the release of the cluster", async move { release.follow(asked).await });
-    let synced = copy.clone();
-    readiness.add("cache", move || synced.synced());
+    let (listed, of_watches) = (copy.clone(), watches.clone());
+    readiness.add("cache", move || of_watches.check_listed(&listed.unlisted()));
     for resource in watched(&options.controllers) {
         watch(&cluster, resource, &copy, &watches, &mut tasks);
     }

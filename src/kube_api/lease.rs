@@ -20,7 +20,11 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 
-use super::writer::{WriteError, WriteOutcome, Writer};
+use super::{
+    failure_log::FailureLog,
+    lease_refusals::LeaseRefusals,
+    writer::{WriteError, WriteOutcome, Writer},
+};
 use crate::runtime::{back_off::BackOff, clock::Clock};
 
 /// The times of a Lease.
@@ -109,6 +113,8 @@ pub(crate) struct LeaseHolder {
     state: watch::Sender<LeaseState>,
     deadline: watch::Sender<Option<Instant>>,
     seen: Option<LeaseObservation>,
+    log: FailureLog,
+    refusals: LeaseRefusals,
     /// The Lease as this replica wrote it last. `None`: it must be read first, as a request of which no answer is known may
     /// have changed it.
     written: Option<Lease>,
@@ -126,8 +132,15 @@ impl LeaseHolder {
             state: watch::Sender::default(),
             deadline: watch::Sender::default(),
             seen: None,
+            log: FailureLog::default(),
+            refusals: LeaseRefusals::default(),
             written: None,
         }
+    }
+
+    /// The same, and keeps here that the API server refuses the Lease.
+    pub(crate) fn with_refusals(self, refusals: LeaseRefusals) -> Self {
+        Self { refusals, ..self }
     }
 
     /// Until when this replica may write. A task that stood still sees that it is over before the loss of the Lease ends it.
@@ -178,12 +191,15 @@ impl LeaseHolder {
                 Ok(Attempt::HeldByAnother | Attempt::Late) => Ok(None),
                 Err(error) => Err(error),
             };
-            let pause = back_off.next();
+            let mut pause = back_off.next();
+            if taken.as_ref().is_err_and(WriteError::is_answer) {
+                pause = pause.max(self.times.retry);
+            }
             if began.elapsed() + pause > patience {
                 return taken;
             }
             if let Err(error) = taken {
-                tracing::warn!(lease = self.name, %error, "the Lease cannot be taken");
+                self.log(&error, "the Lease cannot be taken");
             }
             sleep(pause).await;
         }
@@ -209,13 +225,45 @@ impl LeaseHolder {
                 Ok(Attempt::Held(since)) => return Some(since),
                 Ok(Attempt::HeldByAnother) => return None,
                 Ok(Attempt::Late) => {}
-                Err(error) => tracing::warn!(lease = self.name, %error, "the Lease cannot be renewed"),
+                Err(error) => self.log(&error, "the Lease cannot be renewed"),
             }
         }
     }
 
-    /// Takes or renews the Lease, unless another replica holds it.
+    /// Takes or renews the Lease, and keeps whether the API server refuses it.
     async fn attempt(&mut self) -> Result<Attempt, WriteError> {
+        let attempt = self.try_once().await;
+        match &attempt {
+            Ok(_) => {
+                self.log.end();
+                self.refusals.end();
+            }
+            Err(error) if error.is_refusal() => self.refusals.refused(&self.failure(error)),
+            Err(_) => {}
+        }
+        attempt
+    }
+
+    /// Logs that an attempt has failed, each cause once a minute.
+    fn log(&mut self, error: &WriteError, message: &'static str) {
+        let text = self.failure(error);
+        if self.log.is_due(&text, Instant::now()) {
+            tracing::warn!(lease = self.name, error = %text, "{message}");
+        }
+    }
+
+    /// Why an attempt has failed, and what to do about it.
+    fn failure(&self, error: &WriteError) -> String {
+        match error.status() {
+            Some(status) if status.code == 403 => {
+                format!("{error}; a Role must name the Lease {} (get, update) and allow create", self.name)
+            }
+            _ => error.to_string(),
+        }
+    }
+
+    /// Takes or renews the Lease, unless another replica holds it.
+    async fn try_once(&mut self) -> Result<Attempt, WriteError> {
         let now = Instant::now();
         if let Some(lease) = self.written.take()
             && self.write(lease).await?

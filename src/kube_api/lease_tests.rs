@@ -27,6 +27,7 @@ use tokio::{
 
 use super::{
     lease::{LeaseChoice, LeaseHolder, LeaseOutcome, LeaseState, LeaseTimes},
+    lease_refusals::LeaseRefusals,
     writer::WriteError,
 };
 use crate::runtime::clock::Clock;
@@ -46,6 +47,8 @@ enum Network {
     SlowWrites,
     /// A proxy finds no API server.
     BadGateway,
+    /// The API server refuses the replica.
+    Forbidden,
 }
 
 /// A replica begins (`true`) or ceases to hold the Lease, in this second.
@@ -128,6 +131,10 @@ async fn arrive(replica: Replica, request: Request) -> Response {
     match network {
         Network::Down => return pending().await,
         Network::BadGateway => return status(502, "BadGateway"),
+        Network::Forbidden => {
+            *replica.server.stored.lock().unwrap().requests.entry(replica.name).or_default() += 1;
+            return status(403, "leases is forbidden");
+        }
         Network::SlowWrites if head.method != Method::GET => sleep(TRIP).await,
         Network::Up | Network::OneWay | Network::SlowWrites => {}
     }
@@ -176,20 +183,27 @@ impl Replica {
     }
 
     fn holder(&self) -> LeaseHolder {
+        self.holder_with(LeaseTimes::default())
+    }
+
+    fn holder_with(&self, times: LeaseTimes) -> LeaseHolder {
         let client = kube::Client::new(Router::new().fallback(answer).with_state(self.clone()), "default");
         let midnight: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let (began, errors) = (self.server.began, self.clock_errors);
         let clock = Clock::new(move || midnight + began.elapsed() + errors[usize::from(began.elapsed() >= CLOCK_STEP)]);
         LeaseHolder::new(
             client,
-            LeaseChoice { namespace: "n", name: "l", identity: self.name, manager: "m", times: LeaseTimes::default() },
+            LeaseChoice { namespace: "n", name: "l", identity: self.name, manager: "m", times },
             clock,
         )
     }
 
     /// Waits for the Lease, and holds it until it is lost or given up.
     fn start(&self) -> Candidate {
-        let mut holder = self.holder();
+        self.start_with(self.holder())
+    }
+
+    fn start_with(&self, mut holder: LeaseHolder) -> Candidate {
         let state = holder.state();
         tokio::spawn(self.clone().follow(state.clone()));
         let (end, ended) = oneshot::channel::<()>();
@@ -398,6 +412,37 @@ async fn a_holder_that_is_dropped_does_not_hold() {
     a.task.abort();
     assert!(a.task.await.is_err());
     assert_eq!(*a.state.borrow(), LeaseState::NotHeld);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_is_refused_is_asked_for_less_often_and_reported() {
+    let times = LeaseTimes { poll: Duration::from_millis(500), ..LeaseTimes::default() };
+    let server = Server::new();
+    let a = server.replica("a").start_with(server.replica("a").holder_with(times));
+    sleep(seconds(1)).await;
+    let (replica, refusals) = (server.replica("b"), LeaseRefusals::default());
+    let b = replica.start_with(replica.holder_with(times).with_refusals(refusals.clone()));
+    let requests = async |during| {
+        server.stored.lock().unwrap().requests.clear();
+        sleep(during).await;
+        server.stored.lock().unwrap().requests["b"]
+    };
+    assert!(requests(seconds(20)).await >= 40, "a follower sees at once that the Lease is free");
+    assert_eq!((b.state(), refusals.check(seconds(10))), (held_by("a"), Ok(())));
+    replica.is(Network::Forbidden);
+    assert!(requests(seconds(9)).await <= 6);
+    assert_eq!(refusals.check(seconds(10)), Ok(()), "it may pass");
+    assert!(requests(seconds(20)).await <= 11);
+    let want = "403 Forbidden: leases is forbidden; a Role must name the Lease l (get, update) and allow create";
+    assert_eq!(refusals.check(seconds(10)), Err(want.to_owned()));
+    // What is refused stays so until there is another answer.
+    replica.is(Network::BadGateway);
+    sleep(seconds(20)).await;
+    assert!(refusals.check(seconds(10)).is_err());
+    replica.is(Network::Up);
+    sleep(seconds(3)).await;
+    assert_eq!((b.state(), refusals.check(seconds(10))), (held_by("a"), Ok(())));
+    drop(a);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,13 +6,14 @@ mod connect;
 mod failure_log;
 mod http_client;
 mod lease;
+mod lease_refusals;
 #[cfg(test)]
 mod lease_tests;
 mod list;
 mod reader_reviews;
 mod reflector;
-mod watch_events;
 mod request_failure;
+mod watch_events;
 #[cfg(test)]
 mod watch_events_tests;
 mod watch_failures;
@@ -27,13 +28,14 @@ pub use connect::{LiveError, Target};
 pub(crate) use http_client::{get_text, probe_silent_connections};
 pub use lease::LeaseTimes;
 pub(crate) use lease::{LeaseChoice, LeaseDeadline, LeaseHolder, LeaseOutcome, LeaseState};
+pub(crate) use lease_refusals::LeaseRefusals;
 pub(crate) use list::server_version;
 pub use list::{ReadCluster, read};
 pub(crate) use reader_reviews::{ReadRefusal, ReaderReviews};
 #[cfg(test)]
 pub(crate) use reflector::reflect;
+pub(crate) use request_failure::failure_text;
 #[cfg(test)]
 pub(crate) use watch_events::ListStreaming;
-pub(crate) use request_failure::failure_text;
 pub use watch_failures::WatchMetrics;
 pub(crate) use writer::{WriteError, WriteOutcome, Writer, by_labels, by_name};

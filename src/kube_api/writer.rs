@@ -65,6 +65,16 @@ impl WriteError {
         }
     }
 
+    /// Whether the API server has answered.
+    pub(crate) fn is_answer(&self) -> bool {
+        self.status().is_some() && !self.is_unanswered()
+    }
+
+    /// Whether the API server has refused, and will again until someone changes a right or a name.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.code().is_some_and(|code| (400..500).contains(&code) && code != 408 && code != 429)
+    }
+
     /// What the API server says, if it has refused.
     pub(crate) fn status(&self) -> Option<&Status> {
         match self {
@@ -78,6 +88,12 @@ impl WriteError {
     }
 }
 
+impl From<kube::Error> for WriteError {
+    fn from(error: kube::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
 impl From<request::Error> for WriteError {
     fn from(error: request::Error) -> Self {
         Self::Failed(kube::Error::BuildRequest(error))
@@ -88,12 +104,6 @@ impl From<request::Error> for WriteError {
 #[derive(Clone)]
 pub(crate) struct Writer<K> {
     client: Client,
-impl From<kube::Error> for WriteError {
-    fn from(error: kube::Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
     path: String,
     requests: Request,
     manager: &'static str,

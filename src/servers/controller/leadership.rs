@@ -24,7 +24,7 @@ use super::{
     worker::{Duty, work},
 };
 use crate::{
-    kube_api::{LeaseChoice, LeaseHolder, LeaseOutcome, LeaseState, LeaseTimes},
+    kube_api::{LeaseChoice, LeaseHolder, LeaseOutcome, LeaseRefusals, LeaseState, LeaseTimes},
     runtime::{clock::Clock, net::Health},
 };
 
@@ -103,6 +103,7 @@ pub(super) async fn lead(
     client: Client,
     clock: Clock,
     metrics: LeaderMetrics,
+    refusals: LeaseRefusals,
 ) {
     let applier = |deadline| {
         let applier = Applier::new(client.clone(), crew.copy.clone(), deadline);
@@ -113,7 +114,7 @@ pub(super) async fn lead(
         return crew.work(&applier(None)).await;
     };
     let choice = LeaseChoice { namespace: &namespace, name: &name, identity: &identity, manager: CONTROLLER, times };
-    let mut holder = LeaseHolder::new(client.clone(), choice, clock);
+    let mut holder = LeaseHolder::new(client.clone(), choice, clock).with_refusals(refusals);
     let applier = applier(Some(holder.deadline()));
     metrics.set(&name, false);
     let (state, stopping) = (holder.state(), crew.health.stopping());

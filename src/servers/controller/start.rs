@@ -21,7 +21,7 @@ use super::{
     worker::Duty,
 };
 use crate::{
-    kube_api::{Cluster, ReaderReviews, WatchMetrics},
+    kube_api::{Cluster, LeaseRefusals, ReaderReviews, WatchMetrics},
     runtime::{
         clock::Clock,
         net::{Health, Readiness, Tasks},
@@ -82,7 +82,12 @@ pub async fn start(options: &ControllerOptions, clock: &Clock, health: &Health) 
     }
     let crew = Crew { copy: copy.clone(), duty, events, metrics, rate, workers, health };
     let lease = options.lease.clone().filter(|_| options.shadow.is_none_or(ShadowOptions::writes));
-    tasks.closing(lead(crew, lease, client, clock.clone(), leader));
+    let refusals = LeaseRefusals::default();
+    if let Some(lease) = &lease {
+        let (refusals, tolerance) = (refusals.clone(), lease.times.renew_deadline);
+        readiness.add("lease", move || refusals.check(tolerance));
+    }
+    tasks.closing(lead(crew, lease, client, clock.clone(), leader, refusals));
     tasks.endless("the look at unseen writes", async move {
         loop {
             sleep(LOOK).await;

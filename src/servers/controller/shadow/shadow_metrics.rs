@@ -94,6 +94,10 @@ impl Collector for ShadowMetrics {
                 ConstCounter::new(value(values)).encode(of_class.encode_family(&labels)?)?;
             }
         }
+        let failures = ConstCounter::new(self.0.failed_heals());
+        let help = "Healings of which a write has failed";
+        let name = "roster_endpoints_drift_heal_failures";
+        failures.encode(encoder.encode_descriptor(name, help, None, failures.metric_type())?)?;
         for (name, help, value) in [
             ("grace_seconds", "How long a difference may last before it is reported", grace.as_secs_f64()),
             ("contested_services", "Services that are left alone after they were healed again and again", left_alone),

@@ -1,7 +1,10 @@
 //! Looks at one Service after the other.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -22,7 +25,7 @@ use super::{
 };
 use crate::servers::controller::{
     applier::Applier,
-    apply_error::ApplyError,
+    apply_error::{ApplyError, Failure},
     cluster_copy::ClusterCopy,
     event_sender::Events,
     queue::{Cause, DueService, ServiceKey},
@@ -40,12 +43,19 @@ pub(in super::super) struct Shadow {
     options: ShadowOptions,
     book: Mutex<DriftBook>,
     reads: Semaphore,
+    /// How many healings have failed.
+    failed_heals: AtomicU64,
 }
 
 impl Shadow {
     pub(in super::super) fn new(options: ShadowOptions) -> Self {
         let book = Mutex::new(DriftBook::new(options.heal_after));
-        Self { options, book, reads: Semaphore::new(READS) }
+        Self { options, book, reads: Semaphore::new(READS), failed_heals: AtomicU64::default() }
+    }
+
+    /// How many healings have failed.
+    pub(super) fn failed_heals(&self) -> u64 {
+        self.failed_heals.load(Ordering::Relaxed)
     }
 
     pub(super) fn book(&self) -> MutexGuard<'_, DriftBook> {
@@ -117,6 +127,9 @@ impl Shadow {
         plan.endpoint_slices.delete.extend(orphans);
         let (errors, writes) = applier.apply(key, &input, plan).await;
         if !errors.is_empty() {
+            // Otherwise someone else was quicker, or heals from now on.
+            let has_failed = errors.iter().any(|error| matches!(error.failure, Failure::Failed(_)));
+            self.failed_heals.fetch_add(has_failed.into(), Ordering::Relaxed);
             return Err(errors);
         }
         let oldest = self.book().healed(key, writes, Instant::now());
@@ -197,4 +210,65 @@ fn compared(copy: &ClusterCopy, input: &ServiceInput) -> (Plan, Vec<Drift>) {
         (plan, drifts)
     };
     input.aside_if_large(compare)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::pending, sync::Arc};
+
+    use axum::{
+        Json, Router,
+        extract::Request,
+        http::{Method, StatusCode},
+        response::{IntoResponse, Response},
+    };
+    use serde_json::json;
+    use tokio::time::sleep;
+
+    use super::*;
+    use crate::{
+        runtime::clock::Clock,
+        servers::controller::{
+            cluster_copy_tests::synced,
+            event_sender::events,
+            metrics::ControllerMetrics,
+            worker::{Duty, work},
+        },
+    };
+
+    /// A Service with a ready pod, and nothing that a controller has written. Nobody may write it.
+    async fn read_only(request: Request) -> Response {
+        if request.method() != Method::GET {
+            let status = json!({ "status": "Failure", "reason": "Forbidden", "code": 403, "message": "forbidden" });
+            return (StatusCode::FORBIDDEN, Json(status)).into_response();
+        }
+        let meta = |name: &str| json!({ "name": name, "namespace": "shop", "uid": "u", "labels": { "app": "web" } });
+        let items = match request.uri().path().rsplit('/').next() {
+            Some("services") => {
+                json!([{ "metadata": meta("web"), "spec": { "selector": { "app": "web" }, "clusterIP": "None",
+                "ports": [{ "port": 80, "targetPort": 80 }] } }])
+            }
+            Some("pods") => json!([{ "metadata": meta("web-0"), "status": { "podIP": "10.0.0.1",
+                "podIPs": [{ "ip": "10.0.0.1" }], "conditions": [{ "type": "Ready", "status": "True" }] } }]),
+            _ => json!([]),
+        };
+        Json(json!({ "metadata": { "resourceVersion": "1" }, "items": items })).into_response()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_healing_that_fails_is_counted() {
+        let client = kube::Client::new(Router::new().fallback(read_only), "default");
+        let copy = Arc::new(synced());
+        let options = ShadowOptions { heal_after: Some(Duration::ZERO), sends_events: false };
+        let shadow = Arc::new(Shadow::new(options));
+        let applier = Arc::new(Applier::new(client.clone(), copy.clone(), None));
+        let (events, _sending) = events(client, Clock::system());
+        copy.begin_to_lead();
+        let duty = Duty::Compare(shadow.clone());
+        let worker = tokio::spawn(work(copy, duty, applier, events, ControllerMetrics::new(), pending()));
+        assert_eq!(shadow.failed_heals(), 0);
+        sleep(Duration::from_mins(1)).await;
+        assert!(shadow.failed_heals() > 0);
+        worker.abort();
+    }
 }

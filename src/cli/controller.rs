@@ -1,12 +1,15 @@
 //! `roster controller`: the controllers of Endpoints and EndpointSlices.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{ffi::OsStr, net::SocketAddr, time::Duration};
 
 use anyhow::{Context, ensure};
-use clap::{ArgAction, Args, builder::PossibleValue};
+use clap::{
+    ArgAction, Args, ValueEnum,
+    builder::{NonEmptyStringValueParser, PossibleValue, TypedValueParser},
+};
 use roster_engine::{
     model::{
-        LabelQuery,
+        LabelQuery, dns,
         installed::{CONTROLLER, SHADOW},
     },
     profile::Minor,
@@ -34,10 +37,13 @@ use crate::{
 /// Switch those off before: kube-controller-manager
 /// --controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 stopped by a signal, 2 usage error, or the controller cannot start or fails.")]
+#[command(
+    after_help = "Exit codes: 0 stopped by a signal, 2 usage error, unusable kubeconfig, port in use, or a failure of the \
+controller itself. If the API server does not answer, or refuses, the controller tries again and is not ready."
+)]
 pub(crate) struct ControllerArgs {
     /// The controllers to run, by these names or by those of kube-controller-manager
-    #[arg(long, value_enum, value_name = "NAMES", value_delimiter = ',', default_values_t = Controller::ALL.map(ControllerArg))]
+    #[arg(long, value_parser = ControllerParser, value_name = "NAMES", value_delimiter = ',', default_values_t = Controller::ALL.map(ControllerArg))]
     controllers: Vec<ControllerArg>,
     /// The Kubernetes release to act like [default: that of the cluster]. Another one rewrites objects that are right
     #[arg(long, value_name = "RELEASE")]
@@ -76,10 +82,10 @@ pub(crate) struct ControllerArgs {
 #[command(next_help_heading = "A part of the Services")]
 struct ScopeArgs {
     /// Serve only Services of this namespace
-    #[arg(short, long, value_name = "NAMESPACE")]
+    #[arg(short, long, value_name = "NAMESPACE", value_parser = namespace)]
     namespace: Option<String>,
     /// Serve only Services with such labels, such as `team=a`
-    #[arg(long, value_name = "SELECTOR")]
+    #[arg(long, value_name = "SELECTOR", value_parser = selector)]
     service_selector: Option<LabelQuery>,
     /// Run beside the built-in controllers: serve only Services without a selector that name their pods in the annotation
     /// roster.dev/selector, such as `app=web,tier in (front)`
@@ -160,7 +166,7 @@ struct LeaseArgs {
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
     leader_elect_retry_period: Duration,
     /// Name of the Lease [default: roster-controller, or roster-shadow with --shadow]. A Role of the installation names it
-    #[arg(long, value_name = "NAME", default_value = CONTROLLER, default_value_if("shadow", "true", SHADOW), hide_default_value = true)]
+    #[arg(long, value_name = "NAME", default_value = CONTROLLER, default_value_if("shadow", "true", SHADOW), hide_default_value = true, value_parser = lease_name)]
     leader_elect_resource_name: String,
     /// Namespace of the Lease
     #[arg(
@@ -168,11 +174,12 @@ struct LeaseArgs {
         value_name = "NAMESPACE",
         default_value = "kube-system",
         env = "POD_NAMESPACE",
-        hide_env_values = true
+        hide_env_values = true,
+        value_parser = namespace
     )]
     leader_elect_resource_namespace: String,
     /// Identity of this replica as a holder of the Lease; it must be unique
-    #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true)]
+    #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, value_parser = NonEmptyStringValueParser::new())]
     identity: Option<String>,
 }
 
@@ -246,6 +253,60 @@ impl clap::ValueEnum for ControllerArg {
         let [name, since, before] = self.names();
         Some(PossibleValue::new(name).aliases([since, before]))
     }
+}
+
+/// Reads a controller. clap would name only the first of the names of each.
+#[derive(Clone)]
+struct ControllerParser;
+
+impl TypedValueParser for ControllerParser {
+    type Value = ControllerArg;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<ControllerArg, clap::Error> {
+        controller.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(ControllerArg::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
+}
+
+fn controller(text: &str) -> Result<ControllerArg, String> {
+    let all = ControllerArg::value_variants();
+    all.iter().copied().find(|arg| arg.names().contains(&text)).ok_or_else(|| {
+        let names: Vec<String> = all.iter().map(|arg| format!("{} ({})", arg.names()[0], arg.names()[1])).collect();
+        format!("the controllers are {}", names.join(", "))
+    })
+}
+
+fn namespace(text: &str) -> Result<String, String> {
+    let is_name = dns::is_label(text.as_bytes());
+    is_name.then(|| text.to_owned()).ok_or_else(|| {
+        format!(
+            "{text:?} is not the name of a namespace: up to {} lower case letters, digits and dashes",
+            dns::MAX_LABEL
+        )
+    })
+}
+
+fn lease_name(text: &str) -> Result<String, String> {
+    let is_name = dns::is_subdomain(text.as_bytes());
+    is_name
+        .then(|| text.to_owned())
+        .ok_or_else(|| format!("{text:?} is not the name of a Lease: lower case letters, digits, dashes and dots"))
+}
+
+/// A selector that selects a part.
+fn selector(text: &str) -> Result<LabelQuery, String> {
+    if text.trim().is_empty() {
+        return Err("it is empty, which would select every Service: leave the flag out for that".to_owned());
+    }
+    text.parse()
 }
 
 /// A number with a unit, as Go writes durations.
@@ -333,6 +394,35 @@ mod tests {
         }
         let all = Program::try_parse_from(["controller"]).unwrap().controller.options().controllers;
         assert_eq!(all, Controller::ALL);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_with_its_flag() {
+        for (flags, want) in [
+            (&["--service-selector", ""][..], "--service-selector <SELECTOR>': it is empty"),
+            (&["--service-selector", " "], "--service-selector <SELECTOR>': it is empty"),
+            (&["--service-selector", "a=b,"], "--service-selector <SELECTOR>': a condition is missing"),
+            (&["-n", "Foo_Bar"], "--namespace <NAMESPACE>': \"Foo_Bar\" is not the name of a namespace"),
+            (&["--namespace", ""], "--namespace <NAMESPACE>': \"\" is not the name of a namespace"),
+            (&["--leader-elect-resource-name", "a/b"], "--leader-elect-resource-name <NAME>': \"a/b\" is not the name"),
+            (
+                &["--leader-elect-resource-namespace", "-"],
+                "--leader-elect-resource-namespace <NAMESPACE>': \"-\" is not",
+            ),
+            (&["--identity", ""], "--identity <NAME>'"),
+            (
+                &["--controllers", "endpoints,deployment"],
+                "'deployment' for '--controllers <NAMES>': the controllers are endpoints (endpoints-controller), \
+                 endpointslices (endpointslice-controller), mirroring (endpointslice-mirroring-controller)",
+            ),
+        ] {
+            let error =
+                Program::try_parse_from(["controller"].iter().chain(flags)).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains(want), "{flags:?}: {error}");
+        }
+        for flags in [&["--service-selector", "a=b,c"][..], &["-n", "shop"], &["--leader-elect-resource-name", "a.b"]] {
+            assert!(Program::try_parse_from(["controller"].iter().chain(flags)).is_ok(), "{flags:?}");
+        }
     }
 
     #[test]

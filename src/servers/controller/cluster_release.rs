@@ -12,7 +12,7 @@ use roster_engine::profile::Minor;
 use tokio::time::sleep;
 
 use super::cluster_copy::ClusterCopy;
-use crate::kube_api::{LiveError, server_version};
+use crate::kube_api::{LiveError, failure_text, server_version};
 
 /// The longest wait for an answer.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -119,8 +119,10 @@ impl ClusterRelease {
     }
 
     fn fail(&self, error: LiveError) {
-        // With its causes.
-        let text = format!("{:#}", anyhow::Error::from(error));
+        let text = match error {
+            LiveError::Request(doing, error) => format!("{doing}: {}", failure_text(&error)),
+            error => format!("{:#}", anyhow::Error::from(error)),
+        };
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         if failure.as_ref() != Some(&text) {
             tracing::warn!(error = text, "the cluster does not tell its release");

@@ -182,7 +182,9 @@ mod tests {
             ),
         ] {
             let metrics = WatchMetrics::default();
-            failures.iter().for_each(|(kind, text)| metrics.fails(kind, text));
+            for (kind, text) in failures {
+                metrics.fails(kind, text);
+            }
             assert_eq!(metrics.check_listed(unlisted), want.map_err(str::to_owned), "{name}");
         }
         let metrics = WatchMetrics::default();

@@ -97,7 +97,7 @@ impl ClusterRelease {
         let (release, comparison) = acts_like(self.chosen, self.copy.release(), version);
         match comparison {
             Comparison::Same => {
-                tracing::info!(version, %release, "the controller acts like the release of the cluster")
+                tracing::info!(version, %release, "the controller acts like the release of the cluster");
             }
             Comparison::Chosen => tracing::warn!(
                 version,

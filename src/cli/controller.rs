@@ -339,7 +339,9 @@ impl ControllerArgs {
         let socket = Socket::bind(self.admin_listen)?;
         let health = Health::default();
         let started = controller::start(&self.options(), &Clock::system(), &health).await?;
-        let mut server = Server::new(ServerOptions::default(), health);
+        // No load balancer sends requests to it.
+        let options = ServerOptions { shutdown_delay: Some(Duration::ZERO), ..ServerOptions::default() };
+        let mut server = Server::new(options, health);
         server.add_background(started.readiness, started.tasks);
         server.add_admin_with(socket, started.routes);
         server.run(signals).await

@@ -69,8 +69,10 @@ impl ClusterRelease {
         if self.copy.release().is_some() {
             return Ok(());
         }
-        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        Err(failure.clone().unwrap_or_else(|| "the release of the cluster is not known yet".to_owned()))
+        match &*self.failure.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(failure) => Err(format!("{failure} (--compat names a release instead)")),
+            None => Err("the release of the cluster is not known yet".to_owned()),
+        }
     }
 
     /// Asks the cluster, and looks from time to time whether it was upgraded. It does not end.

@@ -334,7 +334,7 @@ mod tests {
                 &none,
                 "the annotation roster.dev/selector cannot be read: \"app in web\" is not the key of a label",
             ),
-            (&beside, "a", ",", &none, "the annotation roster.dev/selector cannot be read: it is empty"),
+            (&beside, "a", " ", &none, "the annotation roster.dev/selector cannot be read: it is empty"),
             (&beside, "a", "app=web", &none, ""),
             (&beside, "a", "!tier", &none, ""),
             (&beside, "a", "tier in (a,b)", &none, nothing),

@@ -105,7 +105,8 @@ impl ServiceInput {
         let (plan, seen) = input.plan_as_reference(&controllers, options, Cause::Change);
         let mut plan = beside::as_own(plan);
         if let Some(foreign) = foreign {
-            let message = "someone else has written the Endpoints, and they stay as they are".to_owned();
+            let message =
+                "someone else has written the Endpoints: they stay, and are served if they are mirrored".to_owned();
             plan.events.push(warning("EndpointsNotOwn", message, foreign.key()));
         }
         (plan, seen)

@@ -222,19 +222,30 @@ mod tests {
         http::{Method, StatusCode},
         response::{IntoResponse, Response},
     };
-    use serde_json::json;
+    use serde_json::{Value, json};
     use tokio::time::sleep;
 
     use super::*;
     use crate::{
         runtime::clock::Clock,
         servers::controller::{
-            cluster_copy_tests::synced,
+            cluster_copy_tests::copy_of,
             event_sender::events,
             metrics::ControllerMetrics,
+            service_scope::ServiceScope,
             worker::{Duty, work},
         },
     };
+
+    fn meta(name: &str) -> Value {
+        json!({ "name": name, "namespace": "shop", "uid": "u", "labels": { "app": "web" } })
+    }
+
+    fn service() -> Value {
+        let spec =
+            json!({ "selector": { "app": "web" }, "clusterIP": "None", "ports": [{ "port": 80, "targetPort": 80 }] });
+        json!({ "metadata": meta("web"), "spec": spec })
+    }
 
     /// A Service with a ready pod, and nothing that a controller has written. Nobody may write it.
     async fn read_only(request: Request) -> Response {
@@ -242,14 +253,13 @@ mod tests {
             let status = json!({ "status": "Failure", "reason": "Forbidden", "code": 403, "message": "forbidden" });
             return (StatusCode::FORBIDDEN, Json(status)).into_response();
         }
-        let meta = |name: &str| json!({ "name": name, "namespace": "shop", "uid": "u", "labels": { "app": "web" } });
         let items = match request.uri().path().rsplit('/').next() {
-            Some("services") => {
-                json!([{ "metadata": meta("web"), "spec": { "selector": { "app": "web" }, "clusterIP": "None",
-                "ports": [{ "port": 80, "targetPort": 80 }] } }])
+            Some("services") => json!([service()]),
+            Some("pods") => {
+                let status = json!({ "podIP": "10.0.0.1", "podIPs": [{ "ip": "10.0.0.1" }],
+                    "conditions": [{ "type": "Ready", "status": "True" }] });
+                json!([{ "metadata": meta("web-0"), "spec": { "nodeName": "n" }, "status": status }])
             }
-            Some("pods") => json!([{ "metadata": meta("web-0"), "status": { "podIP": "10.0.0.1",
-                "podIPs": [{ "ip": "10.0.0.1" }], "conditions": [{ "type": "Ready", "status": "True" }] } }]),
             _ => json!([]),
         };
         Json(json!({ "metadata": { "resourceVersion": "1" }, "items": items })).into_response()
@@ -258,7 +268,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_healing_that_fails_is_counted() {
         let client = kube::Client::new(Router::new().fallback(read_only), "default");
-        let copy = Arc::new(synced());
+        let copy = Arc::new(copy_of(ServiceScope::default(), vec![service()], Vec::new(), Vec::new()));
         let options = ShadowOptions { heal_after: Some(Duration::ZERO), sends_events: false };
         let shadow = Arc::new(Shadow::new(options));
         let applier = Arc::new(Applier::new(client.clone(), copy.clone(), None));

@@ -20,7 +20,7 @@ use crate::{
         async_runtime,
         files::{FileContents, FileSet},
     },
-    servers::controller::{DriftReport, PastReport, ServiceDrift, ShadowClass},
+    servers::controller::{DriftReport, PastReport},
 };
 
 /// Show where the endpoints of a cluster are not what they should be.
@@ -83,19 +83,13 @@ impl DriftArgs {
         let text = async_runtime::run(1, asked).with_context(|| format!("the shadow at {}", self.server))?;
         serde_json::from_str(&text).with_context(|| format!("the answer of {} cannot be read", self.server))
     }
-}
 
-impl DriftArgs {
     async fn token(&self) -> anyhow::Result<Option<String>> {
         let Some(path) = self.token_file.clone() else { return Ok(None) };
         let FileContents(contents) = FileSet::new([path], TOKEN).read().await.context("--token-file")?;
         let token = String::from_utf8(contents.concat()).context("--token-file")?;
         Ok(Some(token.trim().to_owned()))
     }
-}
-
-fn is_alarm(drift: &ServiceDrift) -> bool {
-    drift.class != ShadowClass::Unsettled
 }
 
 fn print(report: &DriftReport, out: &mut Output) -> anyhow::Result<()> {
@@ -106,7 +100,7 @@ fn print(report: &DriftReport, out: &mut Output) -> anyhow::Result<()> {
     writeln!(out, "{}", headline(report))?;
     let mut table = Table::new(["SERVICE", "CLASS", "FOR", "WHAT"]);
     for drift in &report.drift {
-        let style = if is_alarm(drift) { RED } else { DIM };
+        let style = if drift.class.is_alarm() { RED } else { DIM };
         let contested = if drift.contested { "; healed several times, and left alone" } else { "" };
         table.push([
             format!("{}/{}", drift.namespace, drift.service).into(),
@@ -131,7 +125,6 @@ fn headline(report: &DriftReport) -> String {
     let all = counted(report.services, "Service");
     let drifting = match report.drifting {
         0 => format!("the endpoints of {all} are as they should be"),
-        1 => format!("the endpoints of 1 of {all} are not as they should be"),
         n => format!("the endpoints of {n} of {all} are not as they should be"),
     };
     match report.without_service {

@@ -17,25 +17,23 @@ impl ServiceAccount {
     /// The account, and its roles with their bindings.
     pub(super) fn all(&self, permissions: &[Permission]) -> Vec<Value> {
         let mut all = self.cluster_wide(permissions);
-        all.extend(self.bound_role("", &self.meta(), &rules(permissions, true)));
+        all.extend(self.bound_role("", &self.meta(self.name), &rules(permissions, true)));
         all
     }
 
     /// The account, and its role in the whole cluster.
     pub(super) fn cluster_wide(&self, permissions: &[Permission]) -> Vec<Value> {
-        let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": self.meta() });
-        let role = self.bound_role("Cluster", &self.cluster_meta(), &rules(permissions, false));
+        let account = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": self.meta(self.name) });
+        let role = self.bound_role("Cluster", &self.cluster_meta(self.name), &rules(permissions, false));
         [account].into_iter().chain(role).collect()
     }
 
     /// Another role of the account in the whole cluster, and in its namespace, if it has permissions there.
     pub(super) fn another_role(&self, name: &str, permissions: &[Permission]) -> Vec<Value> {
-        let meta = json!({ "name": name, "labels": (self.labels)() });
-        let mut all = self.bound_role("Cluster", &meta, &rules(permissions, false)).to_vec();
+        let mut all = self.bound_role("Cluster", &self.cluster_meta(name), &rules(permissions, false)).to_vec();
         let here = rules(permissions, true);
         if !here.is_empty() {
-            let meta = json!({ "name": name, "namespace": self.namespace, "labels": (self.labels)() });
-            all.extend(self.bound_role("", &meta, &here));
+            all.extend(self.bound_role("", &self.meta(name), &here));
         }
         all
     }
@@ -58,12 +56,12 @@ impl ServiceAccount {
         json!({ "kind": "ServiceAccount", "name": self.name, "namespace": self.namespace })
     }
 
-    fn meta(&self) -> Value {
-        json!({ "name": self.name, "namespace": self.namespace, "labels": (self.labels)() })
+    fn meta(&self, name: &str) -> Value {
+        json!({ "name": name, "namespace": self.namespace, "labels": (self.labels)() })
     }
 
-    fn cluster_meta(&self) -> Value {
-        json!({ "name": self.name, "labels": (self.labels)() })
+    fn cluster_meta(&self, name: &str) -> Value {
+        json!({ "name": name, "labels": (self.labels)() })
     }
 }
 

@@ -156,8 +156,13 @@ impl ClusterCopy {
         *self.release.borrow()
     }
 
+    /// The same, or the newest one before it is known.
+    pub(super) fn compat(&self) -> Minor {
+        self.release().unwrap_or(self.limits.compat)
+    }
+
     fn options(&self) -> Options {
-        Options { compat: self.release().unwrap_or(self.limits.compat), ..self.limits }
+        Options { compat: self.compat(), ..self.limits }
     }
 
     /// What is held of an object.
@@ -205,7 +210,7 @@ impl ClusterCopy {
 
     /// The release that is acted like.
     pub(super) fn profile(&self) -> &'static Profile {
-        self.options().compat.profile()
+        self.compat().profile()
     }
 
     /// Whether everything that is needed has been listed once.
@@ -391,8 +396,8 @@ impl ClusterCopy {
             return;
         }
         let now = Instant::now();
-        // Only the shadow asks what the reference makes of it.
         let options = self.options();
+        // Only the shadow asks what the reference makes of it.
         let notice = (self.pacing == Pacing::AtOnce).then(|| T::notice(change, &state.cluster));
         for Wake { key, cause, pace, origin } in T::affected(change, &state.cluster, &options) {
             let delay = match (&self.pacing, pace) {

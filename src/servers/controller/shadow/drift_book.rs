@@ -111,11 +111,11 @@ impl DriftBook {
         was_forgotten: impl Fn(&Drift) -> bool,
         now: Instant,
     ) -> Look {
-        let grace = self.grace();
         let is_written = notice.endpoints || notice.slices;
         if drifts.is_empty() && !is_written && !self.services.contains_key(key) {
             return Look { is_due: false, again: None };
         }
+        let grace = self.grace();
         let mut record = self.services.remove(key).unwrap_or_default();
         let was_written = record.written.is_some_and(|at| now.duration_since(at) < AFTER_A_WRITE);
         if is_written {

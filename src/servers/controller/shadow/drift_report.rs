@@ -124,10 +124,10 @@ impl DriftReport {
         let book = shadow.book();
         let mut named = book.named(now);
         named.retain(|(key, ..)| namespace.is_none_or(|namespace| key.namespace == namespace));
-        let is_alarm = |named: &NamedDrifts| named.class != ShadowClass::Unsettled;
-        let drifting = named.iter().filter(|(_, named, _)| named.iter().any(is_alarm));
-        let (drifting, without_service): (Vec<_>, Vec<_>) = drifting.partition(|(key, ..)| copy.has_service(key));
-        let (drifting, without_service) = (drifting.len(), without_service.len());
+        let is_alarm = |named: &NamedDrifts| named.class.is_alarm();
+        let alarming: Vec<_> = named.iter().filter(|(_, named, _)| named.iter().any(is_alarm)).collect();
+        let without_service = alarming.iter().filter(|(key, ..)| !copy.has_service(key)).count();
+        let drifting = alarming.len() - without_service;
         // Those that are only unsettled come last.
         named.sort_by_key(|(_, named, _)| !named.iter().any(is_alarm));
         let entries = named.iter().take(LISTED).flat_map(|(key, named, contested)| {
@@ -145,7 +145,7 @@ impl DriftReport {
         let latency = book.percentile(50).zip(book.percentile(99));
         Self {
             services: copy.services(),
-            release: copy.release().unwrap_or_default(),
+            release: copy.compat(),
             stale,
             grace_seconds: seconds(book.grace()),
             latency: latency.map(|(p50, p99)| DriftLatency { p50_seconds: seconds(p50), p99_seconds: seconds(p99) }),

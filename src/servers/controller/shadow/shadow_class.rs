@@ -40,6 +40,11 @@ impl ShadowClass {
         Self::Unsettled,
     ];
 
+    /// Whether something is wrong.
+    pub fn is_alarm(self) -> bool {
+        self != Self::Unsettled
+    }
+
     /// Its name in metrics and reports.
     pub fn name(self) -> &'static str {
         match self {

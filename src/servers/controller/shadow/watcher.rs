@@ -21,7 +21,6 @@ use super::{
     drift_book::{DriftBook, NamedDrifts},
     drift_report::sentence,
     fresh_input::fresh_input,
-    shadow_class::ShadowClass,
 };
 use crate::servers::controller::{
     applier::Applier,
@@ -151,7 +150,7 @@ impl Shadow {
         for named in named {
             let message = sentence(named);
             let (namespace, service) = (&key.namespace, &key.name);
-            if named.class == ShadowClass::Unsettled {
+            if !named.class.is_alarm() {
                 tracing::info!(%namespace, %service, message, "a Service is unsettled");
                 continue;
             }
@@ -273,7 +272,6 @@ mod tests {
         let shadow = Arc::new(Shadow::new(options));
         let applier = Arc::new(Applier::new(client.clone(), copy.clone(), None));
         let (events, _sending) = events(client, Clock::system());
-        copy.begin_to_lead();
         let duty = Duty::Compare(shadow.clone());
         let worker = tokio::spawn(work(copy, duty, applier, events, ControllerMetrics::new(), pending()));
         assert_eq!(shadow.failed_heals(), 0);

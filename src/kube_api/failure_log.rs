@@ -12,11 +12,11 @@ const MOST: usize = 4;
 
 /// The causes that were logged since the last success. Each is logged when it begins, and once a minute after that.
 #[derive(Debug, Default)]
-pub(super) struct FailureLog(Vec<(String, Instant)>);
+pub(crate) struct FailureLog(Vec<(String, Instant)>);
 
 impl FailureLog {
     /// Whether a failure is to be logged.
-    pub(super) fn is_due(&mut self, cause: &str, now: Instant) -> bool {
+    pub(crate) fn is_due(&mut self, cause: &str, now: Instant) -> bool {
         self.0.retain(|(_, at)| now.duration_since(*at) < PAUSE);
         let is_due = self.0.len() < MOST && self.0.iter().all(|(logged, _)| logged != cause);
         if is_due {
@@ -26,7 +26,7 @@ impl FailureLog {
     }
 
     /// A success: the next failure begins anew.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.0.clear();
     }
 }

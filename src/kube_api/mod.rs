@@ -25,6 +25,7 @@ pub(crate) use cluster::Cluster;
 pub use cluster::ClusterChoice;
 pub(crate) use connect::connect;
 pub use connect::{LiveError, Target};
+pub(crate) use failure_log::FailureLog;
 pub(crate) use http_client::{get_text, probe_silent_connections};
 pub use lease::LeaseTimes;
 pub(crate) use lease::{LeaseChoice, LeaseDeadline, LeaseHolder, LeaseOutcome, LeaseState};

@@ -92,6 +92,9 @@ fn cause(error: &(dyn Error + 'static)) -> String {
         Some(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
             "its certificate is signed by an unknown authority".to_owned()
         }
+        Some(rustls::Error::InvalidCertificate(CertificateError::Other(error))) => {
+            format!("its certificate is not accepted: {error}")
+        }
         None if innermost.is::<Elapsed>() => "no response in time".to_owned(),
         _ => innermost.to_string(),
     }
@@ -152,6 +155,12 @@ mod tests {
             (
                 certificate(CertificateError::Expired),
                 "the API server https://10.0.0.1:6443: invalid peer certificate: Expired",
+            ),
+            (
+                certificate(CertificateError::Other(rustls::OtherError(Arc::new(io::Error::other(
+                    "CaUsedAsEndEntity",
+                ))))),
+                "the API server https://10.0.0.1:6443: its certificate is not accepted: CaUsedAsEndEntity",
             ),
             (
                 connection("failed to lookup address information"),

@@ -9,10 +9,10 @@ use std::{
 
 use kube::Client;
 use roster_engine::profile::Minor;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::cluster_copy::ClusterCopy;
-use crate::kube_api::{LiveError, failure_text, server_version};
+use crate::kube_api::{FailureLog, LiveError, failure_text, server_version};
 
 /// The longest wait for an answer.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -77,10 +77,11 @@ impl ClusterRelease {
 
     /// Asks the cluster, and looks from time to time whether it was upgraded. It does not end.
     pub(super) async fn follow(&self, client: Client) {
-        let mut last = None;
+        let (mut last, mut log) = (None, FailureLog::default());
         loop {
             match server_version(&client, ANSWER).await {
                 Ok(version) => {
+                    log.end();
                     if last.as_ref() != Some(&version) {
                         self.learn(&version);
                         last = Some(version);
@@ -88,7 +89,7 @@ impl ClusterRelease {
                     sleep(LOOK).await;
                 }
                 Err(error) => {
-                    self.fail(error);
+                    self.fail(error, &mut log);
                     sleep(PAUSE).await;
                 }
             }
@@ -120,16 +121,15 @@ impl ClusterRelease {
         self.copy.act_like(release);
     }
 
-    fn fail(&self, error: LiveError) {
+    fn fail(&self, error: LiveError, log: &mut FailureLog) {
         let text = match error {
             LiveError::Request(doing, error) => format!("{doing}: {}", failure_text(&error)),
             error => format!("{:#}", anyhow::Error::from(error)),
         };
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        if failure.as_ref() != Some(&text) {
+        if log.is_due(&text, Instant::now()) {
             tracing::warn!(error = text, "the cluster does not tell its release");
-            *failure = Some(text);
         }
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
     }
 }
 

@@ -116,10 +116,18 @@ impl Changes {
         self.make(&[FOLLOWED, OVERLOOKED].concat());
     }
 
-    /// Makes a change that stops a controller. It is at rest, and has written the same in all clusters, but for these Services.
-    pub(super) fn stop_one(&mut self, but: &BTreeSet<String>) {
+    /// Makes changes that stop a controller, one for a Service at most: after the first one its controllers are at work again.
+    /// They are at rest now, and have written the same in all clusters, but for these Services.
+    pub(super) fn stop_some(&mut self, count: usize, but: &BTreeSet<String>) {
         self.moving.clone_from(but);
-        self.make(STOPPING);
+        for _ in 0..count {
+            self.make(STOPPING);
+        }
+    }
+
+    /// Whether the controllers of a Service are at rest. From now on they are not.
+    fn was_at_rest(&mut self, service: &str) -> bool {
+        self.moving.insert(service.to_owned())
     }
 
     /// Makes a change that the reference overlooks at times.

@@ -227,9 +227,7 @@ fn run(seed: u64, count: usize) {
         twins.settle();
         let differing = found.compare(&twins, n + BETWEEN);
         found.listen(&twins);
-        for _ in 0..STOPS {
-            changes.stop_one(&differing);
-        }
+        changes.stop_some(STOPS, &differing);
         for _ in 0..OVERLOOKED {
             changes.make_one_overlooked();
         }

@@ -24,7 +24,7 @@ impl Changes {
     /// A Service whose controllers are at rest.
     fn patch_resting_service(&mut self, patch: &Value) -> u16 {
         let name = self.service_name();
-        if self.moving.contains(&name) { 404 } else { self.patch(&named("v1", "Service", &name), patch) }
+        if self.was_at_rest(&name) { self.patch(&named("v1", "Service", &name), patch) } else { 404 }
     }
 
     fn ports(&mut self) -> Value {
@@ -118,6 +118,9 @@ impl Changes {
     pub(super) fn create_by_hand(&mut self) -> u16 {
         let name = self.by_hand_name();
         let ports = self.ports();
+        if !self.was_at_rest(&name) {
+            return 404;
+        }
         self.create(&object("v1", "Service", &name, &json!({ "spec": { "ports": ports } })))
     }
 
@@ -125,7 +128,7 @@ impl Changes {
     pub(super) fn delete_by_hand(&mut self) -> u16 {
         let name = self.by_hand_name();
         let [service, endpoints] = ["Service", "Endpoints"].map(|kind| named("v1", kind, &name));
-        if self.read(&service).is_none() || self.read(&endpoints).is_none() {
+        if !self.was_at_rest(&name) || self.read(&service).is_none() || self.read(&endpoints).is_none() {
             return 404;
         }
         self.everywhere(|cluster| {

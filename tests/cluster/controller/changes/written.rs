@@ -78,7 +78,7 @@ impl Changes {
     /// Another program says that a slice of the controllers is its own.
     pub(super) fn take_slice(&mut self) -> u16 {
         let written = self.any_written();
-        if self.moving.contains(&written.service) {
+        if !self.was_at_rest(&written.service) {
             return 404;
         }
         self.patch_written(&written, &json!({ "metadata": { "labels": { MANAGED_BY: "someone" } } }))

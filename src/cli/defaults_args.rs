@@ -11,7 +11,7 @@ pub(super) struct DefaultsArgs {
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     defaults: DefaultsArg,
     /// The address families of the cluster that manifests are written for, separated by commas: IPv4, IPv6, or both with
-    /// the first one first [default: IPv4]
+    /// the first one first [default: IPv4, or IPv4,IPv6 if a Service needs IPv6 or both]
     #[arg(long, value_name = "FAMILIES")]
     ip_families: Option<ClusterFamilies>,
 }

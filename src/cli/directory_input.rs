@@ -1,28 +1,29 @@
-//! Directories as input: which of their files are manifests, and whether these describe one cluster.
+//! Directories as input: which of their files are manifests, and which versions of the objects in them count.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashMap, path::PathBuf};
 
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use roster_engine::{
-    model::{ObjectKey, defaults::Defaults, json::raw::object_key},
+    model::{
+        HashSeed, ObjectKey,
+        defaults::Defaults,
+        json::raw::{is_name_generated, object_key},
+    },
+    phrase::counted,
     reason::{Finding, Reason},
 };
 use roster_manifests::{
     decode::{self, Document, Source},
     inventory::Inventory,
-    lint::{PatchRoom, Skip, scopes},
+    lint::Skip,
 };
+use serde_json::value::RawValue;
 
 use super::{
     input_paths::{ExpandedPaths, named_paths},
     input_texts::InputFile,
     manifest_texts::{ManifestTexts, Manifests, SkippedFile},
     messages,
-    overlay_objects::{self, OverlayObjects},
-    refused_objects::{self, Refusals},
 };
 
 /// Larger files are what a cluster printed, and are read as a stream.
@@ -42,8 +43,6 @@ pub(super) struct FoundObjects {
     pub(super) files: Vec<PathBuf>,
     /// Why others cannot be read.
     pub(super) unread: Vec<String>,
-    /// What an API server would refuse of those that get labels from a kustomization.
-    pub(super) refusals: Refusals,
 }
 
 impl InputFiles {
@@ -69,81 +68,82 @@ impl InputFiles {
         for why in &unread {
             messages::error(&anyhow!("{why}"));
         }
-        let refusals = add_manifests(&manifests, defaults, inventory)?;
+        add_manifests(&manifests, defaults, inventory)?;
         let with_objects = manifests.files.iter().filter(|file| !file.documents.is_empty());
         let files = with_objects.map(|file| PathBuf::from(file.name)).collect();
-        Ok(FoundObjects { files, unread, refusals })
+        Ok(FoundObjects { files, unread })
     }
 }
 
-/// Adds the manifests of directories, and what is to be said of them. Returns what an API server would refuse of those that
-/// get labels from a kustomization.
+/// Adds the manifests of directories, and what is to be said of them. Of versions of one object, the first counts.
 pub(super) fn add_manifests(
     manifests: &Manifests<'_>,
     defaults: Defaults<'_>,
     inventory: &mut Inventory,
-) -> anyhow::Result<Refusals> {
-    inventory.unread.merge(manifests.unread());
-    refuse_several_clusters(&manifests.files)?;
-    let (mut refusals, mut room) = (Refusals::default(), PatchRoom::default());
-    let mut of_overlays = OverlayObjects::new(&manifests.overlays, inventory);
-    for InputFile { name, documents } in &manifests.files {
-        let source = Source { defaults, ..Source::file(name) };
-        if manifests.overlays.has_patches() {
-            for document in documents {
-                let customized = manifests.overlays.patch(name, &document.raw, &mut room);
-                overlay_objects::read(document, customized, &source, inventory)?;
-            }
-        } else {
-            decode::objects(documents, &source, inventory, |_, _| {})?;
+) -> anyhow::Result<()> {
+    inventory.unread.merge(manifests.unread.clone());
+    let mut versions = Versions::default();
+    let (listed, plain): (Vec<_>, Vec<_>) = manifests.files.iter().partition(|file| file.is_listed);
+    for (is_listed, files) in [(true, listed), (false, plain)] {
+        for InputFile { name, documents, .. } in files {
+            let source = Source { defaults, ..Source::file(name) };
+            let first: Vec<Document<'_>> =
+                documents.iter().filter(|document| versions.is_first(name, &document.raw)).cloned().collect();
+            decode::objects(&first, &source, inventory, |_, _| {})?;
         }
-        of_overlays.add(name, inventory);
-        if documents.iter().any(Document::is_changed) {
-            refusals.insert(PathBuf::from(name), refused_objects::of_documents(documents));
+        if is_listed {
+            inventory.set_unrendered();
         }
     }
-    let assumed = of_overlays.apply(inventory);
-    inventory.problems.extend(assumed);
-    // Without alternatives, kustomizations and their patches are applied.
-    let is_applied = manifests.overlays.patched().is_none();
-    let of_kustomize = |file: &&SkippedFile| matches!(file.why, Skip::Kustomization | Skip::Patch);
-    inventory.problems.extend(not_read(manifests.skipped.iter().filter(|file| !(is_applied && of_kustomize(file)))));
-    Ok(refusals)
+    inventory.problems.extend(versions.finding());
+    inventory.problems.extend(not_read(&manifests.skipped));
+    Ok(())
+}
+
+/// The objects of directories, which may hold several versions of one.
+#[derive(Default)]
+struct Versions<'a> {
+    /// The file of the first version.
+    first: HashMap<ObjectKey, &'a str, HashSeed>,
+    /// How many objects have another version in another file, and the first such file with the file that counts instead.
+    count: usize,
+    example: Option<(&'a str, &'a str)>,
+}
+
+impl<'a> Versions<'a> {
+    /// Whether no other file has had the object.
+    fn is_first(&mut self, file: &'a str, object: &RawValue) -> bool {
+        let key = object_key(object);
+        if key.name.is_empty() || is_name_generated(object) {
+            return true;
+        }
+        let first = *self.first.entry(key).or_insert(file);
+        let is_first = first == file;
+        if !is_first {
+            self.count += 1;
+            self.example.get_or_insert((file, first));
+        }
+        is_first
+    }
+
+    fn finding(&self) -> Option<Finding> {
+        let (file, first) = self.example?;
+        let verb = if self.count == 1 { "is" } else { "are" };
+        let text = format!(
+            "{} {verb} in several files; assumed: the first version of each, such as that of {first} and not of {file}; name one \
+             directory or file for another",
+            counted(self.count, "object")
+        );
+        Some(Finding::new(Reason::Assumed, ObjectKey::default(), text))
+    }
 }
 
 /// Says what was not read.
-fn not_read<'s>(skipped: impl Iterator<Item = &'s SkippedFile>) -> Option<Finding> {
-    let mut all: Vec<Skip> = skipped.map(|file| file.why).collect();
+fn not_read(skipped: &[SkippedFile]) -> Option<Finding> {
+    let mut all: Vec<Skip> = skipped.iter().map(|file| file.why).collect();
     all.sort_unstable();
     let alike = all.chunk_by(PartialEq::eq);
     let counts: Vec<String> = alike.filter_map(|alike| Some(alike.first()?.counted(alike.len()))).collect();
     let text = format!("not read: {}", counts.join(", "));
     (!counts.is_empty()).then(|| Finding::new(Reason::IgnoredObject, ObjectKey::default(), text))
-}
-
-/// Fails if directories have versions of one object, such as `dev/` and `prod/`: these are for different clusters.
-fn refuse_several_clusters(files: &[InputFile<'_>]) -> anyhow::Result<()> {
-    let keys = |file: &InputFile<'_>| file.documents.iter().map(|d| object_key(&d.raw)).collect();
-    let keys: Vec<(&str, Vec<ObjectKey>)> = files.iter().map(|file| (file.name, keys(file))).collect();
-    let scopes = scopes(&keys);
-    let mut first: BTreeMap<&ObjectKey, (usize, String)> = BTreeMap::new();
-    for ((file, scope), (_, keys)) in files.iter().zip(&scopes).zip(&keys) {
-        for (key, document) in keys.iter().zip(&file.documents) {
-            let place = format!("{}:{}", file.name, document.line);
-            let (known, other) = first.entry(key).or_insert_with(|| (*scope, place.clone()));
-            if known != scope {
-                bail!(
-                    "{key} is in {other} and in {place}: the directories are versions for different clusters; name one of \
-                     them, such as {}, and the base that they share, if they have one",
-                    directory(file.name)
-                );
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The directory of a file, as an argument.
-fn directory(file: &str) -> String {
-    Path::new(file).parent().filter(|p| !p.as_os_str().is_empty()).map_or(".".to_owned(), |p| p.display().to_string())
 }

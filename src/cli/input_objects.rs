@@ -17,7 +17,10 @@ use roster_engine::{
 };
 use roster_manifests::{
     decode::{self, Source},
-    inventory::{Index, Inventory, workloads},
+    inventory::{
+        Index, Inventory,
+        workloads::{self, UnreadText},
+    },
 };
 
 use super::{
@@ -28,7 +31,7 @@ use super::{
     input_paths::open,
     messages,
     progress_line::ProgressLine,
-    refused_objects::{self, Refusals},
+    refused_objects,
     service_choice::{ChoiceArgs, ServiceChoice},
 };
 
@@ -44,8 +47,8 @@ pub(super) struct InputArgs {
     /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) in this directory and below it, or
     /// from standard input (-). May be given several times. Files contain what `kubectl get -o yaml|json` prints:
     /// objects, lists or several documents, optionally compressed with gzip. Of a directory, templates, charts,
-    /// kustomizations, their patches and other files are not read, but counted; directories with versions of the same
-    /// objects, such as dev/ and prod/, are an error.
+    /// kustomizations, their patches and other files are not read, but counted; of versions of the same objects, as in dev/ and
+    /// prod/, the first counts.
     #[arg(short, long = "filename", value_name = "FILE|DIR|-")]
     files: Vec<PathBuf>,
     /// The zones of the cluster, separated by commas, where the files have workloads but no Nodes: one node is assumed
@@ -91,8 +94,6 @@ pub(super) struct InputObjects {
     is_part: bool,
     /// The files that were read, and the namespace of their objects that name none.
     files: Vec<PathBuf>,
-    /// What an API server would refuse of those that get labels from a kustomization.
-    refusals: Refusals,
     namespace: String,
     /// The release of the live cluster, if a cluster was read.
     pub(super) release: Option<Minor>,
@@ -103,7 +104,7 @@ pub(super) struct InputObjects {
 impl InputObjects {
     /// Reports the objects that an API server would refuse.
     pub(super) fn report_refused(&mut self) {
-        let refused = refused_objects::finding(&self.files, &self.refusals, &self.namespace, &self.inventory.problems);
+        let refused = refused_objects::finding(&self.files, &self.namespace, &self.inventory.problems);
         self.inventory.problems.extend(refused);
     }
 
@@ -154,7 +155,6 @@ impl InputArgs {
             complete: true,
             is_part,
             files: Vec::new(),
-            refusals: Refusals::default(),
             namespace: self.namespace().unwrap_or(DEFAULT_NAMESPACE).to_owned(),
             release: None,
             choice,
@@ -171,13 +171,12 @@ impl InputArgs {
         let defaults = self.defaults.with_namespace(self.namespace().unwrap_or_default());
         let mut failed = Vec::new();
         let mut input = InputFiles::of(files)?;
-        let FoundObjects { files: found, unread, refusals } = input.read_found(defaults, &mut objects.inventory)?;
-        objects.refusals = refusals;
+        let FoundObjects { files: found, unread } = input.read_found(defaults, &mut objects.inventory)?;
         objects.inventory.problems.extend(unread.into_iter().map(|why| unread_file("", why)));
         for path in &input.objects {
             if let Err(error) = read_one(path, defaults, &mut objects.inventory, progress) {
                 let name = path.display().to_string();
-                objects.inventory.unread.add_text(name.clone());
+                objects.inventory.unread.add_text(UnreadText { place: name.clone(), text: None, reach: 0..0 });
                 objects.inventory.problems.push(unread_file(&name, messages::error_text(&error)));
                 failed.push(error);
             }

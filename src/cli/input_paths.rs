@@ -135,6 +135,9 @@ pub(super) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// The name of standard input in messages.
+pub(super) const STDIN: &str = "<stdin>";
+
 /// Opens a file or standard input, and returns its name for messages. A named pipe, as shells make one for `<(command)`, is
 /// read once, when somebody writes to it.
 pub(super) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read + Send>)> {
@@ -143,7 +146,7 @@ pub(super) fn open(path: &Path) -> anyhow::Result<(String, Box<dyn Read + Send>)
         if stdin.is_terminal() {
             messages::warning("reading standard input; press Ctrl-D to end it");
         }
-        return Ok(("<stdin>".to_owned(), Box::new(stdin)));
+        return Ok((STDIN.to_owned(), Box::new(stdin)));
     }
     let name = path.display().to_string();
     #[expect(clippy::disallowed_methods, reason = "the command line is a shell: it reads files")]

@@ -30,6 +30,8 @@ struct InputText {
 pub(super) struct InputFile<'a> {
     pub(super) name: &'a str,
     pub(super) documents: Vec<Document<'a>>,
+    /// Whether a kustomization changes the objects before they are applied.
+    pub(super) is_listed: bool,
 }
 
 impl InputTexts {
@@ -80,7 +82,7 @@ impl InputTexts {
             match decode::documents(json, &Source::manifests(name)) {
                 Ok(documents) => {
                     let documents = documents.into_iter().map(with_single_keys).collect();
-                    files.push(InputFile { name, documents });
+                    files.push(InputFile { name, documents, is_listed: false });
                 }
                 Err(error) => {
                     complete = false;

@@ -7,29 +7,37 @@ use std::{
 };
 
 use anyhow::ensure;
+use roster_engine::model::{ObjectKey, json::raw::object_key};
 use roster_manifests::{
     decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
-    inventory::workloads::UnreadObjects,
+    inventory::{
+        Inventory,
+        workloads::{UnreadObjects, UnreadText},
+    },
     lint::{
-        Kustomizations, KustomizedLabels, Overlays, Skip, TooManyLabels, has_template_action, without_comments,
+        ClusterTests, FileRole, Kustomizations, Skip, has_template_action, is_vendored, without_comments,
         without_placeholders,
     },
+    units::{TemplateReach, UnitFile, Units},
 };
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::{
-    input_paths::{ExpandedPaths, is_stdin, named_paths, open, working_directory},
+    input_paths::{ExpandedPaths, STDIN, is_stdin, named_paths, open, working_directory},
     input_room::{InputRoom, MAX_OBJECT_BYTES},
     input_texts::InputFile,
 };
 
-/// Most bytes of labels that kustomizations add to all objects together: each label may be added to each of them.
-const MAX_LABEL_BYTES: usize = 256 << 20;
-
 /// The texts of all files, as JSON with the same line numbers.
 pub(super) struct ManifestTexts {
     texts: Vec<ManifestText>,
-    skipped: Vec<SkippedFile>,
+    skipped: Vec<SkippedText>,
+}
+
+/// A file that is not checked, and its text if it may hold objects.
+struct SkippedText {
+    file: SkippedFile,
+    template: Option<String>,
 }
 
 struct ManifestText {
@@ -41,8 +49,8 @@ struct ManifestText {
     errors: Vec<UnreadablePlace>,
     /// Where it has too many documents.
     limit: Option<UnreadablePlace>,
-    /// The lines of documents that are not manifests, and what they are.
-    skipped: Vec<(usize, Skip)>,
+    /// The documents that are not manifests, and the texts of templates.
+    skipped: Vec<SkippedText>,
     /// Whether the file was given by name: then it is meant to be a manifest.
     named: bool,
 }
@@ -77,8 +85,10 @@ pub(super) struct Manifests<'a> {
     pub(super) skipped: Vec<SkippedFile>,
     /// What of the files cannot be read.
     pub(super) unreadable: Vec<UnreadableFile<'a>>,
-    /// The overlays among their kustomizations.
-    pub(super) overlays: Overlays,
+    /// What of them is applied together.
+    pub(super) units: Units,
+    /// What may be there though it is not among the objects.
+    pub(super) unread: UnreadObjects,
 }
 
 /// A file, or a document of it, that cannot be read.
@@ -110,11 +120,13 @@ pub(super) struct UnreadablePlace {
     /// `None` if nothing of the file can be read.
     pub(super) column: Option<usize>,
     pub(super) why: String,
+    /// The text, if it is known.
+    text: Option<Arc<str>>,
 }
 
 impl UnreadablePlace {
     fn whole(why: String) -> Self {
-        Self { line: 1, column: None, why }
+        Self { line: 1, column: None, why, text: None }
     }
 
     fn of(error: &DecodeError) -> Self {
@@ -124,12 +136,7 @@ impl UnreadablePlace {
             }
             reason => reason.to_string(),
         };
-        Self { line: error.line, column: Some(error.column), why }
-    }
-
-    /// An object that gets too many labels.
-    fn with_too_many_labels(document: &Document<'_>) -> Self {
-        Self::not_checked(document, &format!("kustomizations add more than {} MiB of labels", MAX_LABEL_BYTES >> 20))
+        Self { line: error.line, column: Some(error.column), why, text: None }
     }
 
     /// An object that is too large.
@@ -139,14 +146,14 @@ impl UnreadablePlace {
 
     /// An object that is not looked at.
     fn not_checked(document: &Document<'_>, why: &str) -> Self {
-        Self { line: document.line, column: Some(1), why: format!("not checked: {why}") }
+        Self { line: document.line, column: Some(1), why: format!("not checked: {why}"), text: None }
     }
 }
 
 /// What a file is.
 enum ReadFile {
     Text(ManifestText),
-    Skipped(SkippedFile),
+    Skipped(SkippedText),
 }
 
 impl ManifestTexts {
@@ -158,7 +165,10 @@ impl ManifestTexts {
 
     /// Reads files. `named` says whether one was given by name: then it is meant to be a manifest.
     pub(super) fn of(paths: ExpandedPaths, named: impl Fn(&PathBuf) -> bool) -> anyhow::Result<Self> {
-        let skipped = |path: PathBuf| SkippedFile::whole(&path.display().to_string(), Skip::SpecialFile);
+        let skipped = |path: PathBuf| SkippedText {
+            file: SkippedFile::whole(&path.display().to_string(), Skip::SpecialFile),
+            template: None,
+        };
         let mut all = Self { texts: Vec::new(), skipped: paths.special.into_iter().map(skipped).collect() };
         let mut room = InputRoom::default();
         for path in paths.files {
@@ -170,88 +180,150 @@ impl ManifestTexts {
         Ok(all)
     }
 
-    /// The manifests among the documents of the files.
+    /// The manifests among the documents of the files, in the order of their units.
     pub(super) fn manifests(&self) -> Manifests<'_> {
-        let mut manifests = Manifests { skipped: self.skipped.clone(), ..Manifests::default() };
-        let mut kustomizations = Kustomizations::new(read_patch, working_directory());
+        let mut sorting = Sorting { kustomizations: Kustomizations::new(working_directory()), ..Sorting::default() };
+        let names: Vec<&str> = self.texts.iter().map(|text| text.name.as_str()).collect();
+        let in_order: Vec<&ManifestText> = Units::order(&names).into_iter().map(|text| &self.texts[text]).collect();
         let mut room = InputRoom::default();
-        for text in &self.texts {
-            let source = Source { format: text.format, ..Source::manifests(&text.name) };
-            let (documents, error) = room.documents(&text.json, &source);
-            text.skipped.iter().for_each(|(line, why)| manifests.skip(&text.name, Some(*line), *why));
-            let is_broken = |error: &&DecodeError| matches!(error.reason, DecodeReason::Json(_));
-            let why = error.as_ref().filter(is_broken).and_then(|_| foreign(&text.json, text.named));
-            if let (Some(why), Some(error)) = (why, &error) {
-                manifests.skip(&text.name, (!documents.is_empty()).then_some(error.line), why);
-            }
-            let error = error.filter(|_| why.is_none());
-            let (documents, large): (Vec<_>, Vec<_>) =
-                documents.into_iter().partition(|document| document.raw.get().len() <= MAX_OBJECT_BYTES);
-            let large = large.iter().map(UnreadablePlace::too_large);
-            let errors = text.errors.iter().cloned().chain(large);
-            // What is behind the objects is behind the documents, too.
-            let end = error.as_ref().map(UnreadablePlace::of).or_else(|| text.limit.clone());
-            let errors = errors.chain(end);
-            manifests.unreadable.extend(errors.map(|place| UnreadableFile { file: &text.name, place }));
-            for document in &documents {
-                kustomizations.add(&text.name, &document.raw);
-            }
-            let documents = documents.into_iter().map(Document::with_single_keys).collect();
-            manifests.files.push(InputFile { name: &text.name, documents });
-        }
-        for InputFile { name, documents } in &manifests.files {
-            let is_patch = kustomizations.is_patch(name);
-            for document in documents.iter().filter(|_| is_patch) {
-                kustomizations.add_patch(name, &document.raw);
-            }
-        }
-        manifests.overlays = Overlays::of(&kustomizations);
-        let labels = KustomizedLabels::of(&kustomizations);
-        let mut label_room = MAX_LABEL_BYTES;
-        let files = std::mem::take(&mut manifests.files);
-        for InputFile { name, documents } in files {
-            let mut checked = Vec::with_capacity(documents.len());
-            let is_one = documents.len() == 1;
-            let patch = kustomizations.is_patch(name).then_some(Skip::Patch);
+        let read: Vec<(&ManifestText, Vec<Document<'_>>)> =
+            in_order.into_iter().map(|text| (text, sorting.read(text, &mut room))).collect();
+        for (text, documents) in &read {
             for document in documents {
-                match patch.or_else(|| Skip::of_document(name, &document.raw)) {
-                    Some(why) => manifests.skip(name, (!is_one).then_some(document.line), why),
-                    None => match labels.add_to(name, &document.raw, &mut label_room) {
-                        Ok(Some(labelled)) => checked.push(document.with_text(labelled)),
-                        Ok(None) => checked.push(document),
-                        Err(TooManyLabels) => {
-                            let place = UnreadablePlace::with_too_many_labels(&document);
-                            manifests.unreadable.push(UnreadableFile { file: name, place });
-                        }
-                    },
-                }
+                sorting.kustomizations.add(&text.name, &document.raw);
             }
-            manifests.files.push(InputFile { name, documents: checked });
+            sorting.tests.add(&text.name, documents.iter().map(|document| &*document.raw));
+        }
+        sorting.kustomizations.follow();
+        for (text, documents) in read {
+            sorting.sort(text, documents);
+        }
+        for skipped in &self.skipped {
+            sorting.skip_text(skipped);
+        }
+        sorting.finish()
+    }
+}
+
+/// The documents of files, while they are sorted into manifests and others.
+#[derive(Default)]
+struct Sorting<'a> {
+    kustomizations: Kustomizations,
+    tests: ClusterTests,
+    manifests: Manifests<'a>,
+    templates: Vec<(&'a str, UnreadText)>,
+    inventory: Inventory,
+}
+
+impl<'a> Sorting<'a> {
+    /// The documents of a file that can be read.
+    fn read(&mut self, text: &'a ManifestText, room: &mut InputRoom) -> Vec<Document<'a>> {
+        let source = Source { format: text.format, ..Source::manifests(&text.name) };
+        let (documents, error) = room.documents(&text.json, &source);
+        text.skipped.iter().for_each(|skipped| self.skip_text(skipped));
+        let is_broken = |error: &&DecodeError| matches!(error.reason, DecodeReason::Json(_));
+        let why = error.as_ref().filter(is_broken).and_then(|_| foreign(&text.json, text.named));
+        if let (Some(why), Some(error)) = (why, &error) {
+            self.skip(&text.name, (!documents.is_empty()).then_some(error.line), why);
+        }
+        let error = error.filter(|_| why.is_none());
+        let (documents, large): (Vec<_>, Vec<_>) =
+            documents.into_iter().partition(|document| document.raw.get().len() <= MAX_OBJECT_BYTES);
+        let large = large.iter().map(UnreadablePlace::too_large);
+        let errors = text.errors.iter().cloned().chain(large);
+        // What is behind the objects is behind the documents, too.
+        let end = error.as_ref().map(UnreadablePlace::of).or_else(|| text.limit.clone());
+        for place in errors.chain(end) {
+            let unreadable = UnreadableFile { file: &text.name, place };
+            let text = unreadable.place.text.as_deref().map(str::to_owned);
+            self.manifests.unread.add_text(UnreadText { place: unreadable.place(), text, reach: 0..0 });
+            self.manifests.unreadable.push(unreadable);
+        }
+        documents.into_iter().map(Document::with_single_keys).collect()
+    }
+
+    /// Keeps the manifests among the documents of a file.
+    fn sort(&mut self, text: &'a ManifestText, documents: Vec<Document<'a>>) {
+        let name = &text.name;
+        let role = if text.named { FileRole::Plain } else { self.kustomizations.role(name) };
+        let mut checked = Vec::with_capacity(documents.len());
+        let is_one = documents.len() == 1;
+        let of_role = match role {
+            _ if !text.named && is_vendored(name) => Some(Skip::Vendored),
+            FileRole::Part => Some(Skip::Patch),
+            _ if self.tests.is_compared(name) => Some(Skip::ClusterTest),
+            FileRole::NotListed => Some(Skip::NotListed),
+            FileRole::Plain | FileRole::Applied | FileRole::Listed => None,
+        };
+        for document in documents {
+            let why = Skip::of_document(name, &document.raw).or(of_role);
+            let line = (!is_one).then_some(document.line);
+            let Some(why) = why else {
+                checked.push(document);
+                continue;
+            };
+            self.skip(name, line, why);
+            match why {
+                // It may be applied in another way.
+                Skip::NotListed => decode::record_unread(&document.raw, &Source::file(name), &mut self.inventory),
+                Skip::Template => self.add_template(name, document.line, document.raw.get().to_owned()),
+                _ => {}
+            }
+        }
+        self.manifests.files.push(InputFile { name, documents: checked, is_listed: role == FileRole::Listed });
+    }
+}
+
+impl<'a> Sorting<'a> {
+    fn skip_text(&mut self, skipped: &'a SkippedText) {
+        let SkippedText { file, template } = skipped;
+        if let Some(text) = template {
+            self.add_template(&file.file, file.line.unwrap_or(1), text.clone());
+        }
+        self.manifests.skipped.push(file.clone());
+    }
+
+    fn skip(&mut self, file: &str, line: Option<usize>, why: Skip) {
+        // A file may have half a million of them.
+        let known = self.manifests.skipped.last().map(|last| &last.file).filter(|last| ***last == *file).cloned();
+        self.manifests.skipped.push(SkippedFile { file: known.unwrap_or_else(|| file.into()), line, why });
+    }
+
+    fn add_template(&mut self, file: &'a str, line: usize, text: String) {
+        self.templates.push((file, UnreadText { place: format!("{file}:{line}"), text: Some(text), reach: 0..0 }));
+    }
+
+    /// The manifests, with the units of their files.
+    fn finish(self) -> Manifests<'a> {
+        let Self { mut manifests, templates, inventory, .. } = self;
+        let files = unit_files(&manifests.files);
+        manifests.units = Units::of(&files);
+        manifests.unread.merge(inventory.unread);
+        let charts = manifests.skipped.iter().filter(|file| file.why == Skip::Chart);
+        let reach = TemplateReach::new(charts.map(|chart| &*chart.file), &files);
+        for (file, text) in templates {
+            manifests.unread.add_text(UnreadText { reach: reach.of(file), ..text });
         }
         manifests
     }
 }
 
-impl Manifests<'_> {
-    /// What cannot be read, as an inventory has it.
-    pub(super) fn unread(&self) -> UnreadObjects {
-        let mut unread = UnreadObjects::default();
-        self.unreadable.iter().for_each(|file| unread.add_text(file.place()));
-        unread
-    }
-
-    fn skip(&mut self, file: &str, line: Option<usize>, why: Skip) {
-        // A file may have half a million of them.
-        let known = self.skipped.last().map(|last| &last.file).filter(|last| ***last == *file).cloned();
-        self.skipped.push(SkippedFile { file: known.unwrap_or_else(|| file.into()), line, why });
-    }
+/// Files, by what their units depend on.
+pub(super) fn unit_files<'f>(files: &'f [InputFile<'_>]) -> Vec<UnitFile<'f>> {
+    let file = |file: &'f InputFile<'_>| UnitFile {
+        name: file.name,
+        is_apart: file.name == STDIN,
+        objects: file.documents.iter().map(|document| unit_key(&document.raw)).collect(),
+    };
+    files.iter().map(file).collect()
 }
 
-/// The documents of a patch within a kustomization.
-fn read_patch(text: &str) -> Option<Vec<Value>> {
-    let source = Source::file("");
-    let json = decode::text(text.as_bytes(), &source).ok()?;
-    serde_json::Deserializer::from_str(&json).into_iter().collect::<Result<_, _>>().ok()
+/// The key of an object of which a folder may have several versions; that of other objects has no name.
+fn unit_key(object: &RawValue) -> ObjectKey {
+    const COPIED: [&str; 8] =
+        ["Service", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob"];
+    let key = object_key(object);
+    if COPIED.contains(&key.kind.as_str()) { key } else { ObjectKey::default() }
 }
 
 fn read_file(path: &Path, named: bool, room: &mut InputRoom) -> anyhow::Result<ReadFile> {
@@ -271,29 +343,40 @@ fn read_file(path: &Path, named: bool, room: &mut InputRoom) -> anyhow::Result<R
         Ok(opened) => opened,
         Err(error) => return unread(path.display().to_string(), UnreadablePlace::whole(format!("{error:#}"))),
     };
-    let ReadableText { json, format, broken, limit } = match room.text(input, &Source::manifests(&name)) {
-        Ok(read) => read,
-        Err(DecodeError { reason: DecodeReason::Io(error), .. }) => {
-            return unread(name, UnreadablePlace::whole(error.to_string()));
-        }
-        Err(error) => return unread(name, UnreadablePlace::of(&error)),
+    let ReadableText { json, format, broken, limit, is_ytt_template } =
+        match room.text(input, &Source::manifests(&name)) {
+            Ok(read) => read,
+            Err(DecodeError { reason: DecodeReason::Io(error), .. }) => {
+                return unread(name, UnreadablePlace::whole(error.to_string()));
+            }
+            Err(error) => return unread(name, UnreadablePlace::of(&error)),
+        };
+    let whole = |why, text: Option<String>| {
+        Ok(ReadFile::Skipped(SkippedText { file: SkippedFile::whole(&name, why), template: text }))
     };
-    let whole = |why| Ok(ReadFile::Skipped(SkippedFile::whole(&name, why)));
+    if is_ytt_template {
+        return whole(Skip::Template, Some(json));
+    }
     let is_empty = json.trim_ascii().is_empty();
     if broken.is_empty() && is_empty && limit.is_none() {
         ensure!(!is_stdin(path), "{name}: is empty");
-        return whole(Skip::Empty);
+        return whole(Skip::Empty, None);
     }
     let (mut errors, mut skipped) = (Vec::new(), Vec::new());
     for BrokenDocument { error, text } in broken {
         match foreign(&text, named) {
-            Some(why) => skipped.push((error.line, why)),
-            None => errors.push(UnreadablePlace::of(&error)),
+            Some(why) => {
+                let file = SkippedFile { line: Some(error.line), ..SkippedFile::whole(&name, why) };
+                skipped.push(SkippedText { file, template: (why == Skip::Template).then_some(text) });
+            }
+            None => errors.push(UnreadablePlace { text: Some((*text).into()), ..UnreadablePlace::of(&error) }),
         }
     }
     let limit = limit.as_ref().map(UnreadablePlace::of);
-    if let ([(_, why), ..], true, true) = (skipped.as_slice(), is_empty, errors.is_empty() && limit.is_none()) {
-        return whole(*why);
+    if is_empty && errors.is_empty() && limit.is_none() && !skipped.is_empty() {
+        let why = skipped[0].file.why;
+        let texts: Vec<String> = skipped.into_iter().filter_map(|skipped| skipped.template).collect();
+        return whole(why, (!texts.is_empty()).then(|| texts.join("\n")));
     }
     Ok(ReadFile::Text(ManifestText { name, json, format, errors, limit, skipped, named }))
 }

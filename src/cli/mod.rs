@@ -35,7 +35,6 @@ mod messages;
 mod migrate;
 mod outcome;
 mod output;
-mod overlay_objects;
 mod plan;
 mod printable;
 mod progress_line;

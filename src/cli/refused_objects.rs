@@ -1,13 +1,10 @@
 //! Objects that can be read, and that an API server would refuse all the same.
 
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use roster_engine::{
     model::{
-        HashSeed, ObjectKey,
+        ObjectKey,
         json::{path::PathEnd, raw::object_key},
     },
     phrase::counted,
@@ -28,14 +25,13 @@ const MAX_BYTES: u64 = 4 << 20;
 /// A finding with the number of objects in `files` that an API server would refuse, and the first of them; `None` if there
 /// is none, or only some about which `known` has findings. An answer about them must not look as if all were well.
 ///
-/// The objects are not read as texts: files of manifests are read once more, but those whose refusals are known. Standard input
-/// and pipes cannot be. `namespace` is that of objects that name none.
-pub(super) fn finding(files: &[PathBuf], refusals: &Refusals, namespace: &str, known: &Findings) -> Option<Finding> {
+/// The objects are not read as texts: files of manifests are read once more. Standard input and pipes cannot be. `namespace` is
+/// that of objects that name none.
+pub(super) fn finding(files: &[PathBuf], namespace: &str, known: &Findings) -> Option<Finding> {
     let mut known: Vec<&ObjectKey> = known.iter().filter(|f| is_refusal(f)).map(|f| &f.object).collect();
     known.sort_unstable();
-    let all_of = |path: &PathBuf| refusals.get(path).cloned().unwrap_or_else(|| of_file(path));
     let is_known = |finding: &Finding| known.binary_search(&&placed(finding.object.clone(), namespace)).is_ok();
-    let refused: Vec<Finding> = files.iter().flat_map(all_of).filter(|f| !is_known(f)).collect();
+    let refused: Vec<Finding> = files.iter().flat_map(|path| of_file(path)).filter(|f| !is_known(f)).collect();
     let first = refused.first()?;
     let at = first.pointer.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
     let objects = match refused.len() {
@@ -46,11 +42,8 @@ pub(super) fn finding(files: &[PathBuf], refusals: &Refusals, namespace: &str, k
     Some(Finding::new(Reason::RefusedObjects, ObjectKey::default(), message))
 }
 
-/// The refusals of the objects of some files.
-pub(super) type Refusals = HashMap<PathBuf, Vec<Finding>, HashSeed>;
-
 /// The first refusal of each object.
-pub(super) fn of_documents(documents: &[Document<'_>]) -> Vec<Finding> {
+fn of_documents(documents: &[Document<'_>]) -> Vec<Finding> {
     let refusal = |document: &Document<'_>| {
         // The cluster that it comes from has accepted it.
         if PathEnd::of(document.raw.get().as_bytes(), &["metadata", "uid"]).steps == 2 {

@@ -22,7 +22,6 @@ mod edge;
 mod end_to_end;
 mod faults;
 mod fields;
-mod kustomize;
 mod load;
 mod matrix;
 mod network;

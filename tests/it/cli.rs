@@ -11,8 +11,7 @@ mod input;
 mod lint;
 mod lint_faults;
 mod lint_input;
-mod lint_kustomize;
-mod lint_patches;
+mod lint_repositories;
 mod lint_together;
 mod lint_unread;
 mod lint_yaml;
@@ -45,11 +44,6 @@ pub(super) fn roster(args: &[&str]) -> Ran {
 pub(super) fn roster_with(args: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {
     // Paths in arguments are those of the repository.
     run(Path::new(env!("CARGO_MANIFEST_DIR")), args, variables, input)
-}
-
-/// Runs the program in a directory.
-pub(super) fn roster_in(directory: &Path, args: &[&str]) -> Ran {
-    run(directory, args, &[], "")
 }
 
 fn run(directory: &Path, args: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {

@@ -67,6 +67,11 @@ pub(super) struct RangeLookup<'a> {
 }
 
 impl<'a> RangeLookup<'a> {
+    /// Whether any policy may allow ranges.
+    pub(super) fn has_policy(&self) -> bool {
+        !self.ranges.allowing.is_empty()
+    }
+
     /// Whether the address is in an allowed range.
     pub(super) fn allows(&self, ip: IpAddr) -> bool {
         self.ranges.all.allowed.outermost(ip, &self.ranges.allowing, &self.allowed).is_some()

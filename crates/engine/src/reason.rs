@@ -272,7 +272,7 @@ code_table! {
     /// The governing Service of a StatefulSet selects the pods of another workload. DNS names come from the endpoints of that Service, so that the pods of the StatefulSet have none.
     GoverningServiceSelectsOthers("governing-service-selects-others", Warning, "Set serviceName to a headless Service whose selector selects the pods of the StatefulSet.");
     /// The governing Service of a StatefulSet has no selector. Its pods have names in DNS only if something else writes its endpoints.
-    GoverningServiceNoSelector("governing-service-no-selector", Info, "Give the Service a selector for the pods of the StatefulSet; no action is needed if a program writes its Endpoints or slices.");
+    GoverningServiceNoSelector("governing-service-no-selector", Warning, "Give the Service a selector for the pods of the StatefulSet; no action is needed if a program writes its Endpoints or slices.");
     /// The template of a workload sets `subdomain`, and no headless Service has this name, so that its pods have no names in DNS. Without a hostname, which an Indexed Job sets, the severity is info: a pod may use the name for itself.
     SubdomainServiceMissing("subdomain-service-missing", Warning, "Add a headless Service with the name in subdomain that selects the pods.");
     /// A HorizontalPodAutoscaler names a workload that is not among the manifests, though one of another kind, namespace or name is. The message names the nearest.
@@ -359,6 +359,8 @@ impl Reason {
             Self::SelectorMatchesNoTemplate
             | Self::TooManyPods
             | Self::GoverningServiceMissing
+            | Self::GoverningServiceNotHeadless
+            | Self::DuplicateObject
             | Self::SubdomainServiceMissing
             | Self::ScaleTargetMissing
             | Self::MetricContainerMissing

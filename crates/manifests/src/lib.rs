@@ -31,3 +31,4 @@ pub mod cases;
 pub mod decode;
 pub mod inventory;
 pub mod lint;
+pub mod units;

@@ -10,9 +10,10 @@ use super::{
     labels,
 };
 
-/// Labels that an API server gives to a Job and its pods.
-const JOB_LABELS: [&str; 4] =
-    ["controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"];
+/// Labels that an API server gives to a Job and its pods: the uid of the Job.
+const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];
+/// The same: its name.
+const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
 
 /// Most indexes that a Job of any kind may have in its status.
 const MOST_INDEXES: i64 = 100_000;
@@ -96,13 +97,34 @@ pub(super) fn check_selector(spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
     let labels = selector.key("matchLabels");
     if is_manual && !selector.is_set() {
         selector.require("with manualSelector, a Job needs a selector", faults);
-    } else if !is_manual && labels.entries().any(|(key, _)| !JOB_LABELS.contains(&key)) {
+    } else if !is_manual && labels.entries().any(|(key, _)| !is_generated(key)) {
         selector.refuse("an API server makes the selector of a Job, unless it has manualSelector: true", faults);
     }
     let template = spec.key("template");
     let metadata = template.key("metadata");
     if is_manual && selector.is_set() && !labels::selects(&selector, &metadata.key("labels")) {
         selector.refuse("it does not select the labels of the template", faults);
+    }
+}
+
+/// Whether an API server makes a label.
+fn is_generated(key: &str) -> bool {
+    UID_LABELS.contains(&key) || NAME_LABELS.contains(&key)
+}
+
+/// Checks the labels of the template that an API server makes unless they are there (upstream's `validateGeneratedSelector`).
+/// Nobody knows the uid or the generated name of a new Job, but one that was in a cluster has both.
+pub(super) fn check_generated_labels(metadata: &Field<'_, '_>, spec: &Field<'_, '_>, faults: &mut Faults<'_>) {
+    if spec.key("manualSelector").is_true() {
+        return;
+    }
+    let (uid, name) = (metadata.key("uid"), metadata.key("name"));
+    for (key, label) in spec.key("template").key("metadata").key("labels").entries() {
+        let (own, what) = if UID_LABELS.contains(&key) { (&uid, "uid") } else { (&name, "name") };
+        if !is_generated(key) || (own.is_set() && label.text() == own.text()) {
+            continue;
+        }
+        label.refuse(format!("an API server sets it to the {what} of the Job, and refuses another value"), faults);
     }
 }
 

@@ -41,6 +41,7 @@ pub(super) fn check(object: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>)
         "ReplicaSet" | "ReplicationController" => check_fields(&spec, REPLICA_SET, faults),
         "Job" => {
             job::check_selector(&spec, faults);
+            job::check_generated_labels(&metadata, &spec, faults);
             job::check_name(&metadata.key("name"), &spec, faults);
             job::check(&spec, false, faults);
         }

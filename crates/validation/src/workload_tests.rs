@@ -36,6 +36,24 @@ fn workload(kind: &str, more: &Value) -> Vec<String> {
 }
 
 #[test]
+fn generated_labels_of_a_job_are_its_own() {
+    for (metadata, labels, want) in [
+        (json!({ "name": "web" }), json!({ "app": "web", "job-name": "web" }), &[][..]),
+        (json!({ "name": "web" }), json!({ "job-name": "api", "app": "x" }), &["job-name"]),
+        (json!({ "generateName": "web-" }), json!({ "batch.kubernetes.io/job-name": "web-" }), &["job-name"]),
+        (json!({ "name": "web" }), json!({ "batch.kubernetes.io/controller-uid": "" }), &["controller-uid"]),
+        (json!({ "name": "web", "uid": "u" }), json!({ "controller-uid": "u" }), &[]),
+        (json!({ "name": "web", "uid": "u" }), json!({ "controller-uid": "v" }), &["controller-uid"]),
+    ] {
+        let pod = json!({ "containers": [{ "name": "web", "image": "web" }], "restartPolicy": "Never" });
+        let spec = json!({ "template": { "metadata": { "labels": labels }, "spec": pod } });
+        let found = fields(&object("batch/v1", "Job", json!({ "metadata": metadata, "spec": spec })));
+        let ends = found.iter().zip(want).all(|(field, label)| field.trim_end_matches("\"]").ends_with(label));
+        assert!(found.len() == want.len() && ends, "{metadata} {labels}: {found:?}");
+    }
+}
+
+#[test]
 fn workloads_are_those_of_an_api_server() {
     let update = |partition: i64| json!({ "updateStrategy": { "rollingUpdate": { "partition": partition } } });
     for (kind, spec, want) in [

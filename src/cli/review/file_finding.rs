@@ -239,7 +239,7 @@ impl<'a> FileFinding<'a> {
 
     /// A file that cannot be read beyond a place. It is not known which object is there.
     pub(super) fn unreadable(unreadable: UnreadableFile<'a>) -> Self {
-        let UnreadableFile { file, place: UnreadablePlace { line, column, why } } = unreadable;
+        let UnreadableFile { file, place: UnreadablePlace { line, column, why, .. } } = unreadable;
         Self {
             file,
             line,

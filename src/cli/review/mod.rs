@@ -7,7 +7,6 @@
 mod cluster_findings;
 mod file_finding;
 mod finding_room;
-mod findings_of_overlays;
 mod lint;
 mod review_documents;
 mod review_table;
@@ -83,8 +82,8 @@ impl ReviewArgs {
             finding.print_message();
         }
         let unlisted = input.unlisted();
-        unlisted.iter().chain(&input.not_checked).for_each(FileFinding::print_message);
-        input.complete &= unlisted.is_none() && input.not_checked.is_empty();
+        unlisted.iter().for_each(FileFinding::print_message);
+        input.complete &= unlisted.is_none();
         if self.output == ReviewFormat::Objects {
             print_objects(&input)?;
         } else {

@@ -17,27 +17,28 @@ use roster_engine::{
 };
 use roster_manifests::{
     decode,
-    inventory::{Answers, Findings, Inventory, Snapshot, workloads::UnreadObjects},
-    lint::Overlays,
+    inventory::{
+        Answers, Findings, Inventory, Snapshot,
+        workloads::{ObjectDocuments, UnreadObjects},
+    },
+    units::Units,
 };
 use serde_json::value::RawValue;
 
 use super::{
-    cluster_findings,
+    cluster_findings::{self, ComparedInput},
     file_finding::{FileFinding, FileObject},
     finding_room::{FindingRoom, MAX_FINDINGS},
     reviewed_object::{ReviewedObject, placed},
     source_args::{SourceArgs, SourceTexts},
 };
-use crate::cli::{input_texts::InputFile, messages};
+use crate::cli::{input_texts::InputFile, manifest_texts::unit_files, messages};
 
 /// All objects of the input.
 pub(super) struct ReviewedInput<'a> {
     pub(super) objects: Vec<ReviewedObject<'a>>,
     /// Whether all of the input was read.
     pub(super) complete: bool,
-    /// What of it is not checked, because it would take too long.
-    pub(super) not_checked: Vec<FileFinding<'a>>,
 }
 
 impl<'a> ReviewedInput<'a> {
@@ -72,6 +73,10 @@ impl<'a> ReviewedInput<'a> {
 struct ReviewContext {
     policies: Vec<EndpointPolicy>,
     inventory: Inventory,
+    /// The documents of the objects in it.
+    documents: ObjectDocuments,
+    /// How many documents there are.
+    count: usize,
     namespaces: Namespaces,
     room: FindingRoom,
 }
@@ -79,7 +84,17 @@ struct ReviewContext {
 /// Decodes all objects, and reviews those of the kinds that have rules.
 pub(super) fn read<'a>(sources: &SourceArgs, texts: &'a SourceTexts) -> anyhow::Result<ReviewedInput<'a>> {
     let (files, complete) = texts.files.files();
-    read_files(sources, texts, files, Reading { complete, ..Reading::default() })
+    let (files, units) = in_units(files);
+    read_files(sources, texts, files, Reading { complete, units, ..Reading::default() })
+}
+
+/// The files in the order of their units.
+fn in_units(files: Vec<InputFile<'_>>) -> (Vec<InputFile<'_>>, Units) {
+    let order = Units::order(&files.iter().map(|file| file.name).collect::<Vec<_>>());
+    let mut files: Vec<Option<InputFile<'_>>> = files.into_iter().map(Some).collect();
+    let files: Vec<InputFile<'_>> = order.into_iter().filter_map(|place| files[place].take()).collect();
+    let units = Units::of(&unit_files(&files));
+    (files, units)
 }
 
 /// How files are read.
@@ -92,8 +107,8 @@ pub(super) struct Reading {
     pub(super) manifests: bool,
     /// What of the files cannot be read.
     pub(super) unread: UnreadObjects,
-    /// The overlays among their kustomizations.
-    pub(super) overlays: Overlays,
+    /// What of them is applied together.
+    pub(super) units: Units,
 }
 
 /// The same for `files` instead of those of the sources.
@@ -101,7 +116,7 @@ pub(super) fn read_files<'a>(
     sources: &SourceArgs,
     texts: &SourceTexts,
     files: Vec<InputFile<'a>>,
-    Reading { mut complete, manifests, unread, overlays }: Reading,
+    Reading { mut complete, manifests, unread, units }: Reading,
 ) -> anyhow::Result<ReviewedInput<'a>> {
     let mut context = ReviewContext::default();
     context.inventory.unread.merge(unread);
@@ -114,7 +129,7 @@ pub(super) fn read_files<'a>(
     }
     let (stored, complete_stored) = context.stored(sources, &old, &items)?;
     complete &= complete_stored;
-    let (policies, findings) = Policies::new(context.policies);
+    let (policies, findings) = Policies::new(std::mem::take(&mut context.policies));
     for finding in findings {
         messages::warning(&format!("{}: {}", finding.object, finding.message));
     }
@@ -140,7 +155,8 @@ pub(super) fn read_files<'a>(
             item.refuse_unreadable();
         }
     }
-    let not_checked = cluster_findings::add(&mut items, sources, &context.inventory, &overlays)?;
+    let ReviewContext { inventory, documents, .. } = &context;
+    cluster_findings::add(&mut items, sources, &ComparedInput { inventory, documents, units: &units })?;
     if let Some(name) = policies.first_with_namespace_labels()
         && context.namespaces.is_empty()
         && items.iter().any(|i| i.answer.is_some())
@@ -149,7 +165,7 @@ pub(super) fn read_files<'a>(
             "{POLICY_KIND} {name} selects namespaces by label, and the input has no Namespace: the policy applies to no object"
         ));
     }
-    Ok(ReviewedInput { objects: items, complete, not_checked })
+    Ok(ReviewedInput { objects: items, complete })
 }
 
 /// The keys of the input in order, each with the stored object that it updates, if there is one.
@@ -159,7 +175,7 @@ impl ReviewContext {
     /// Reads the policies of `--policy`. Returns whether all of them can be read.
     fn read_policies(&mut self, texts: &SourceTexts) -> anyhow::Result<bool> {
         let (files, mut complete) = texts.policies.files();
-        for InputFile { name, documents } in files {
+        for InputFile { name, documents, .. } in files {
             for document in documents {
                 let key = object_key(&document.raw);
                 let at = FileObject::of(name, &document, &key);
@@ -183,11 +199,14 @@ impl ReviewContext {
 
     /// The objects of a file. Policies among them are put in force; Namespaces and decoded kinds describe the cluster.
     fn objects_of<'a>(&mut self, sources: &SourceArgs, file: InputFile<'a>) -> anyhow::Result<Vec<ReviewedObject<'a>>> {
-        let InputFile { name, documents } = file;
+        let InputFile { name, documents, is_listed } = file;
         let mut findings_of = vec![Vec::new(); documents.len()];
-        decode::objects(&documents, &sources.source(name), &mut self.inventory, |i, problems| {
-            findings_of[i] = all_findings(problems);
+        let (start, numbers) = (self.count, &mut self.documents);
+        decode::objects(&documents, &sources.source(name), &mut self.inventory, |i, one| {
+            findings_of[i] = all_findings(&one.problems);
+            numbers.add(start + i, one);
         })?;
+        self.count += documents.len();
         let mut items = Vec::with_capacity(documents.len());
         for (document, mut problems) in documents.into_iter().zip(findings_of) {
             let key = object_key(&document.raw);
@@ -209,7 +228,8 @@ impl ReviewContext {
                 rule_findings: Vec::new(),
                 input_findings,
                 readable,
-                clusters: Vec::new(),
+                unit: 0,
+                is_listed,
                 has_schema: false,
                 unlisted: None,
             };
@@ -232,7 +252,7 @@ impl ReviewContext {
         stored.dedup_by(|(a, _), (b, _)| a == b);
         let mut complete = true;
         let mut known_policies: BTreeSet<Text> = self.policies.iter().map(|policy| policy.meta.name.clone()).collect();
-        for InputFile { name, documents } in old {
+        for InputFile { name, documents, .. } in old {
             let mut rest = Vec::new();
             for document in documents {
                 let key = object_key(&document.raw);
@@ -247,12 +267,17 @@ impl ReviewContext {
                     Err(_) => rest.push(document.clone()),
                 }
             }
-            let warn = |_, problems: &Findings| {
-                for problem in problems.iter().filter(|p| p.severity == Severity::Error) {
+            let warn = |_, one: &Inventory| {
+                for problem in one.problems.iter().filter(|p| p.severity == Severity::Error) {
                     messages::warning(&problem.message);
                 }
             };
-            decode::objects(&rest, &sources.source(name), &mut self.inventory, warn)?;
+            let source = sources.source(name);
+            decode::objects(&rest, &source, &mut self.inventory, warn)?;
+            // They are in no unit. Nothing is missing that one of them is.
+            for document in &rest {
+                decode::record_unread(&document.raw, &source, &mut self.inventory);
+            }
         }
         Ok((stored, complete))
     }

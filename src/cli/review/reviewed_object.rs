@@ -23,15 +23,6 @@ use super::{
     finding_room::FindingRoom,
 };
 
-/// The number of a cluster that the input describes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct ClusterNumber {
-    /// The variant, which has one of several overlays.
-    pub(super) variant: usize,
-    /// The group of files that describe one cluster together.
-    pub(super) group: usize,
-}
-
 /// An object of the input.
 pub(super) struct ReviewedObject<'a> {
     pub(super) file: &'a str,
@@ -45,8 +36,10 @@ pub(super) struct ReviewedObject<'a> {
     pub(super) input_findings: Vec<FileFinding<'a>>,
     /// Whether the object could be decoded as its kind.
     pub(super) readable: bool,
-    /// The clusters that have it: none if another object replaces this one.
-    pub(super) clusters: Vec<ClusterNumber>,
+    /// The number of the unit that has it.
+    pub(super) unit: usize,
+    /// Whether a kustomization changes it before it is applied.
+    pub(super) is_listed: bool,
     /// Whether its fields were compared with a schema.
     pub(super) has_schema: bool,
     /// The worst of its findings that are not listed, because there are too many.

@@ -65,7 +65,7 @@ impl<'a> TestManifests<'a> {
         self.found.files.iter().chain(&self.named.files)
     }
 
-    /// The objects as they are written, with the labels that kustomizations add.
+    /// The objects as they are written.
     pub(super) fn objects(&self) -> Vec<&RawValue> {
         self.files().flat_map(|file| &file.documents).map(|document| document.raw.as_ref()).collect()
     }
@@ -73,7 +73,7 @@ impl<'a> TestManifests<'a> {
     /// Adds the objects to an inventory.
     pub(super) fn add_to(&self, inventory: &mut Inventory, defaults: Defaults<'_>) -> anyhow::Result<()> {
         add_manifests(&self.found, defaults, inventory)?;
-        for InputFile { name, documents } in &self.named.files {
+        for InputFile { name, documents, .. } in &self.named.files {
             decode::objects(documents, &Source { defaults, ..Source::file(name) }, inventory, |_, _| {})?;
         }
         Ok(())

@@ -110,7 +110,7 @@ fn inventory(
     let key = |document: &Document<'_>| placed(object_key(&document.raw), namespace);
     let mut replaced: Vec<ObjectKey> = inputs.files().flat_map(|f| &f.documents).map(key).collect();
     replaced.sort_unstable();
-    for InputFile { name, documents } in stored.files() {
+    for InputFile { name, documents, .. } in stored.files() {
         let others: Vec<Document<'_>> =
             documents.iter().filter(|d| replaced.binary_search(&key(d)).is_err()).cloned().collect();
         decode::objects(&others, &Source { defaults, ..Source::file(name) }, &mut inventory, |_, _| {})?;
@@ -124,7 +124,7 @@ fn inventory(
 /// The policies among the objects. A policy that cannot be read is an error: the cases would not mean what they say.
 fn policies_of(all: &[&TestManifests<'_>]) -> anyhow::Result<Vec<EndpointPolicy>> {
     let mut policies = Vec::new();
-    for InputFile { name, documents } in all.iter().flat_map(|manifests| manifests.files()) {
+    for InputFile { name, documents, .. } in all.iter().flat_map(|manifests| manifests.files()) {
         for document in documents.iter().filter(|d| object_key(&d.raw).kind == POLICY_KIND) {
             let (policy, problems) = policy::read(&document.raw);
             if let Some(problem) = problems.iter().find(|p| p.severity == Severity::Error) {

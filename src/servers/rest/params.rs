@@ -52,7 +52,8 @@ pub(crate) struct OptionParams {
     /// (`auto`), all, or none. Default: `auto`.
     #[param(required = false, nullable = false)]
     defaults: Option<DefaultsName>,
-    /// The address families of the cluster, separated by commas. Default: IPv4.
+    /// The address families of the cluster, separated by commas. Default: IPv4, or IPv4 and IPv6 if a
+    /// Service needs IPv6 or both.
     #[param(rename = "ipFamilies", required = false, nullable = false, style = Form, explode = false, min_items = 1,
         max_items = 2)]
     ip_families: Option<BTreeSet<FamilyName>>,

@@ -135,8 +135,8 @@ fn of_request(
     }
     let one = std::slice::from_ref(object);
     let key = object_key(raw);
-    let tell = |_, found: &Findings| {
-        let found = found.iter().filter(|p| !offline_review::is_filled_in(p, &key));
+    let tell = |_, one: &Inventory| {
+        let found = one.problems.iter().filter(|p| !offline_review::is_filled_in(p, &key));
         problems.extend(found.cloned().map(|p| within(at, p)));
     };
     // The object itself is not part of the cluster.

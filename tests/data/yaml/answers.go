@@ -63,6 +63,13 @@ var documents = []string{
 	"x: &a {k: \"a \\\" b  {c}\", l: 'x: y'}\nz: {<<: *a}\nv: *a\n", "x: &a {k: \"a\\\\\"}\nz: {<<: *a, l: \" \"}\n", "{[1]: 2}", "{{a: 1}: 2}", "{~: 1}", "{: 1}",
 	"x: &a {k: 1, l: 2}\nz: &c {<<: *a, k: 3}\nv: &d {<<: *c, l: 4}\nw: {m: 5, <<: *d}\n", "a: 1\na: 2\n", "{on: 1, true: 2}", "{1: a, \"1\": b, k: *x}",
 	"a: |\n  cat <<EOF\n  x\n  EOF\nb: 1\n", "x: &a {k: 1}\nv: [{<<: *a}, {<<: *a, k: 2}, {k: 2, <<: *a}]\n", "x: &a {}\nv: {<<: *a, b: 1}\n", "", "---\n", "~",
+	// Quoted scalars may go on anywhere in a line.
+	"a:\n  b: '[\n    {\"x\": 1}\n  ]'\n", "a:\n  b: \"c\n  d\ne\n\n f\"\ng: 1\n", "a:\n- b: 'c\n\n\n d ''\ne'\n  f: 1\n- \"g\nh: i\"\n",
+	"a: \"b\\\nc\"\n", "a:\n  b: \"c\n\td\"\n  e: 1\n", "a: 'b\n---\nc'\n", "a: 'b\n--- c'\n", "a: 'b\n---c'\n", "a:\n  b: 'c\n d'\ne: 'f\ng'\n",
+	"a:\n  b: 'c\n d': 1\n", "a:\n  b: 'c\n d' e\n", "'a\nb'\n", "[\"a\nb\"]\n",
+	"a:\n  b: !!str 'c\nd'\n", "a:\n- &e \"c\nd\"\n- *e\n", "a:\n  b:\n    c: 'd\n \t\ne'\n",
+	// Any number of comments may stand before a value.
+	"a:\n" + strings.Repeat("# x\n", 200) + "b: 1\n", "a:\n- b\n" + strings.Repeat("#\n", 200) + "- c\n" + strings.Repeat("  #\n", 200),
 }
 
 // row is YAML and its JSON, or null if it is refused.

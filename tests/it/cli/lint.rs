@@ -393,9 +393,9 @@ fn the_examples_and_the_installation_are_sound() {
         "examples/shop.yaml:39 warning selector-matches-nothing",
         "examples/shop.yaml:452 warning address-provenance",
         "examples/shop.yaml:453 warning address-provenance",
-        "examples/typo/service.yaml:8 warning selector-matches-no-template",
         "examples/unready.yaml:39 warning stored-differs",
         "examples/unready.yaml:58 warning stored-differs",
+        "examples/typo/service.yaml:8 warning selector-matches-no-template",
     ];
     assert_eq!((found, ran.code), (want.map(str::to_owned).to_vec(), 0), "{}", ran.err);
 }

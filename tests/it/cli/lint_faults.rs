@@ -243,14 +243,18 @@ fn every_wrong_field_of_an_object_is_found() {
 /// Of objects with one name, the last one counts.
 #[test]
 fn repeated_objects_are_found_and_not_compared() {
-    let folder = directory(&[
-        ("a.yaml", &service("wbe", "port: 80")),
-        ("b.yaml", &service("web", "port: 80")),
-        ("w.yaml", DEPLOYMENT),
-    ]);
+    let (wrong, right) = (service("wbe", "port: 80"), service("web", "port: 80"));
+    let folder = directory(&[("a.yaml", &format!("{wrong}---\n{right}")), ("w.yaml", DEPLOYMENT)]);
     let ran = lint(folder.path(), &[]);
-    assert_eq!(findings(&ran, folder.path()), ["b.yaml:1 warning duplicate-object"]);
+    let line = wrong.lines().count() + 2;
+    let want = ["a.yaml:7 warning selector-matches-no-template", &format!("a.yaml:{line} warning duplicate-object")];
+    assert_eq!(findings(&ran, folder.path()), want, "{}", ran.out);
     assert!(ran.out.contains("a.yaml:1; the last one counts"), "{}", ran.out);
+    // In two files, these are versions, of which each is judged by itself.
+    let folder = directory(&[("a.yaml", &wrong), ("b.yaml", &right), ("w.yaml", DEPLOYMENT)]);
+    let ran = lint(folder.path(), &[]);
+    assert_eq!(findings(&ran, folder.path()), ["a.yaml:7 warning selector-matches-no-template"], "{}", ran.out);
+    assert!(ran.out.contains("b.yaml is also in "), "{}", ran.out);
     let other_group = service("web", "port: 80").replace("apiVersion: v1", "apiVersion: serving.knative.dev/v1");
     let folder =
         directory(&[("a.yaml", &other_group), ("b.yaml", &service("web", "port: 80")), ("w.yaml", DEPLOYMENT)]);

@@ -174,45 +174,6 @@ fn nothing_is_concluded_from_what_the_inputs_do_not_have() {
     }
 }
 
-/// Directories are read as the other commands read them.
-#[test]
-fn inputs_get_the_labels_of_kustomizations() {
-    let (deployment, service) = MANIFESTS.split_once("---\n").unwrap();
-    let service = service.split("---\n").next().unwrap();
-    let plain = deployment.replace("  selector: {matchLabels: {app: web}}\n", "").replace("{labels: {app: web}}", "{}");
-    let test = |directory: &str, text: &str| {
-        format!("apiVersion: roster.dev/v1alpha1\nkind: Test\ninputs: [{directory}]\ntests:\n- {{name: t, {text}}}\n")
-    };
-    let serves = "serves: {service: web, pods: 3}";
-    for (name, kustomization, patch, case, want) in [
-        ("labels", "commonLabels: {app: web}", "", test("prod", serves), 0),
-        ("other labels", "commonLabels: {app: wed}", "", test("prod", "serves: {service: web, names: none}"), 1),
-        ("a label for both", "commonLabels: {tier: front}", "", test("prod", "findings: {codes: none}"), 0),
-        (
-            "a patch",
-            "commonLabels: {app: web}\npatches: [{path: patch.yaml}]",
-            "spec: {replicas: 9}",
-            test("prod", "serves: {service: web, pods: 9}"),
-            0,
-        ),
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("prod")).unwrap();
-        let write = |file: &str, text: &str| fs::write(folder.path().join(file), text).unwrap();
-        write("prod/deployment.yaml", if name == "a label for both" { deployment } else { &plain });
-        write("prod/service.yaml", service);
-        // It has no kind.
-        write("prod/kustomization.yaml", &format!("resources: [deployment.yaml, service.yaml]\n{kustomization}\n"));
-        if !patch.is_empty() {
-            let of = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n";
-            write("prod/patch.yaml", &format!("{of}{patch}\n"));
-        }
-        write("roster-test.yaml", &case);
-        let ran = roster(&["test", folder.path().to_str().unwrap()]);
-        assert_eq!(ran.code, want, "{name}: {}{}", ran.out, ran.err);
-    }
-}
-
 #[test]
 fn a_filter_without_a_match_is_an_error() {
     let example = format!("{}/examples/test", env!("CARGO_MANIFEST_DIR"));

@@ -45,16 +45,6 @@ impl Default for Arguments {
 
 /// What is still proportional: the logarithm of a sort, and tables that double.
 const MOST: f64 = 1.25;
-/// What kustomize itself writes is a product: each overlay has all objects of its base, and each object all labels and patches.
-/// 2^18 entries and 256 MiB of labels end it. No server reads kustomizations.
-const WRITTEN_PRODUCTS: [&str; 4] = [
-    "lint kustomizations: operations × overlays",
-    "lint kustomizations: overlays × common labels",
-    "lint kustomizations: resources × common labels",
-    "lint kustomizations: resources × patches",
-];
-/// A product of two dimensions that grow together.
-const MOST_OF_PRODUCTS: f64 = 2.1;
 /// The most bytes that the last input of a case has more than the smallest one.
 const BYTES: u64 = 24_000;
 
@@ -132,12 +122,7 @@ fn without_pairs_of_files(index: &str) -> String {
 }
 
 fn is_too_steep(result: &CaseResult) -> bool {
-    result.exponent.is_some_and(|exponent| exponent > most(&result.name))
-}
-
-/// The exponent that a case may have.
-fn most(name: &str) -> f64 {
-    if WRITTEN_PRODUCTS.contains(&name) { MOST_OF_PRODUCTS } else { MOST }
+    result.exponent.is_some_and(|exponent| exponent > MOST)
 }
 
 /// Prints a line for each way in, and one for each case that is too steep.
@@ -152,7 +137,7 @@ fn report(results: &[CaseResult]) -> Result<()> {
             "    FAILED {}: exponent {:.2}, {} allowed; n = {}, {} instructions for {} bytes (before: {} for {}, {} for {}), {share} % of them in {function}",
             result.name,
             result.exponent.unwrap_or_default(),
-            most(&result.name),
+            MOST,
             4 * result.n,
             last.instructions,
             last.bytes,

@@ -17,7 +17,8 @@ use crate::{
 /// an allowed one.
 pub(super) fn objection<'a>(ranges: &RangeLookup<'a>, text: &str) -> Option<Objection<'a>> {
     let Some(ip) = parse_lenient(text) else { return Some(Objection::NotAnAddress) };
-    denied(ranges, ip).or_else(|| (!ranges.allows(ip)).then_some(Objection::NotAllowed))
+    let not_allowed = if ranges.has_policy() { Objection::NotAllowed } else { Objection::NothingAllowed };
+    denied(ranges, ip).or_else(|| (!ranges.allows(ip)).then_some(not_allowed))
 }
 
 /// An address is also denied for an IPv4 address in it.
@@ -32,6 +33,8 @@ pub(super) enum Objection<'a> {
     NotAnAddress,
     Denied(DeniedRange<'a>),
     NotAllowed,
+    /// There is no policy.
+    NothingAllowed,
 }
 
 impl fmt::Display for Objection<'_> {
@@ -42,6 +45,7 @@ impl fmt::Display for Objection<'_> {
                 write!(f, "is in {range}, which {POLICY_KIND} {policy} denies")
             }
             Self::NotAllowed => f.write_str("is not in a range that a policy allows"),
+            Self::NothingAllowed => f.write_str("is not allowed: no policy allows any range"),
         }
     }
 }

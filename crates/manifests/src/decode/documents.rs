@@ -34,20 +34,20 @@ use super::{
     source::{InputFormat, Source},
     whole_text,
 };
-use crate::inventory::{Findings, Inventory};
+use crate::inventory::Inventory;
 
 /// The longest object that gets the type of its list.
 const MAX_TYPED: usize = 8 << 20;
 /// Deepest nesting of lists; deeper ones are objects of an unknown kind.
 const MAX_DEPTH: usize = 4;
 
-/// Reads documents into `into`, one by one, and calls `each` with their index and findings. An error means that the
-/// memory limit is exceeded.
+/// Reads documents into `into`, one by one, and calls `each` with the index of each and what is read of it. An error means that
+/// the memory limit is exceeded.
 pub fn objects(
     documents: &[Document<'_>],
     source: &Source<'_>,
     into: &mut Inventory,
-    mut each: impl FnMut(usize, &Findings),
+    mut each: impl FnMut(usize, &Inventory),
 ) -> Result<(), DecodeError> {
     let (pool, targets) = (MemoryPool::of(source), into.targets());
     let mut context = DecodeContext::new(&targets, Budget::new(&pool));
@@ -66,18 +66,17 @@ pub fn objects(
         }
         hidden_objects::record(&document.hidden, place, &context, &mut one)?;
         repeated_keys::add(text, &meta, place, &mut context, &mut one)?;
-        each(index, &one.problems);
+        each(index, &one);
         into.merge(std::mem::replace(&mut one, into.sibling()));
     }
     Ok(())
 }
 
-/// Records that there is an object of which only kind and name are known.
-pub fn record_unknown(object: &RawValue, source: &Source<'_>, into: &mut Inventory) {
+/// Records that there is an object, which is not looked at: nothing is missing that it may be.
+pub fn record_unread(object: &RawValue, source: &Source<'_>, into: &mut Inventory) {
     let mut one = into.sibling();
     object::record_unreadable(&TypeMeta::of(object.get(), true), object.get(), &source.defaults, &mut one);
-    one.unread.forget_labels();
-    into.merge(one);
+    into.unread.merge(one.unread);
 }
 
 /// All objects of a JSON text with one or several values. Lists are flattened. The format of the source is the one in which
@@ -316,8 +315,8 @@ mod tests {
         let json = whole_text::text(text_.as_bytes(), &source).unwrap();
         let (mut inventory, mut reported) = (Inventory::default(), Vec::new());
         let documents = documents(&json, &source).unwrap();
-        objects(&documents, &source, &mut inventory, |i, problems| {
-            reported.extend(problems.iter().map(|p| format!("{i} {} {}", p.code, p.message)));
+        objects(&documents, &source, &mut inventory, |i, one| {
+            reported.extend(one.problems.iter().map(|p| format!("{i} {} {}", p.code, p.message)));
         })
         .unwrap();
         assert_eq!((inventory.len(), inventory.problems.as_slice().len()), (1, 1));

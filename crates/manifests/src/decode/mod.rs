@@ -26,6 +26,7 @@ mod kind;
 mod object;
 mod repeated_keys;
 pub mod request;
+pub(crate) mod scalar_scan;
 mod scan;
 mod second_pass;
 mod single_keys;
@@ -42,12 +43,13 @@ mod whole_text;
 #[cfg(test)]
 mod written_tests;
 mod yaml;
+mod ytt;
 
 use std::io::Read;
 
 pub use budget::MemoryAccount;
 pub use document::Document;
-pub use documents::{documents, objects, policies, readable_documents, record_unknown};
+pub use documents::{documents, objects, policies, readable_documents, record_unread};
 pub use error::{DecodeError, DecodeReason};
 pub use source::{InputFormat, Source};
 pub use strict::object;

@@ -8,6 +8,7 @@ use super::{
     input::{self, BYTE_ORDER_MARK, PeekedText},
     source::{InputFormat, Source, TextFormat},
     yaml::{BrokenDocument, documents_as_json, yaml_as_json},
+    ytt::is_ytt_template,
 };
 
 /// The whole input as JSON: decompressed, and converted from YAML. Lines are preserved.
@@ -30,18 +31,21 @@ pub struct ReadableText {
     pub broken: Vec<BrokenDocument>,
     /// Where reading ends because there are too many documents.
     pub limit: Option<DecodeError>,
+    /// Whether it is a template of ytt, which is YAML as well.
+    pub is_ytt_template: bool,
 }
 
 /// The same without the YAML documents that cannot be read, and these.
 pub fn readable_text(input: impl Read + Send, source: &Source<'_>) -> Result<ReadableText, DecodeError> {
     let (text, format) = whole_text(input, source)?;
     if format == TextFormat::Json {
-        return Ok(ReadableText { json: text, format: InputFormat::Json, broken: Vec::new(), limit: None });
+        let (format, broken) = (InputFormat::Json, Vec::new());
+        return Ok(ReadableText { json: text, format, broken, limit: None, is_ytt_template: false });
     }
     let (first, limit) = first_documents(&text, source);
     let (json, broken) = documents_as_json(first, source);
     let format = if format == TextFormat::Yaml { InputFormat::Yaml } else { InputFormat::Json };
-    Ok(ReadableText { json, format, broken, limit })
+    Ok(ReadableText { json, format, broken, limit, is_ytt_template: is_ytt_template(first) })
 }
 
 /// The decompressed text of an input, and its format.

@@ -10,14 +10,42 @@ use roster_engine::{
 use super::{
     assumed_counts::AssumedPodCounts,
     findings::Findings,
-    objects::Inventory,
-    workloads::{self, ComparedObjects, KnownObjects, WorkloadPods},
+    objects::{Inventory, UnrenderedCounts},
+    workloads::{self, ComparedObjects, KnownObjects, ObjectDocuments, WorkloadPods},
 };
+use crate::units::Units;
 
 impl Inventory {
-    /// What is wrong between the Services and the workloads; see [`workloads::findings`].
-    pub fn workload_findings(&self, defaults: &Defaults<'_>) -> Vec<Finding> {
-        self.findings_of(&workloads::outcomes(&self.known_objects(defaults, &[], workloads::MAX_PODS)), defaults)
+    /// What becomes of the workloads, as their units show it: with the nodes, the pods and the autoscalers of each.
+    pub fn outcomes_of_units(
+        &self,
+        defaults: &Defaults<'_>,
+        documents: &ObjectDocuments,
+        units: &Units,
+    ) -> Vec<(usize, WorkloadPods)> {
+        let known = self.known_objects(defaults, &[], workloads::MAX_PODS);
+        let mut outcomes = Vec::new();
+        let mut start = 0;
+        while let Some(document) = documents.workloads.get(start) {
+            let unit = units.unit(*document);
+            let within = |of_kind: &[usize]| {
+                let place = |limit: usize| of_kind.partition_point(|document| *document < limit);
+                place(unit.start)..place(unit.end)
+            };
+            let of_unit = within(&documents.workloads);
+            let known = KnownObjects {
+                workloads: &self.workloads[of_unit.clone()],
+                services: &self.services[within(&documents.services)],
+                autoscalers: &self.autoscalers[within(&documents.autoscalers)],
+                pods: &self.pods[within(&documents.pods)],
+                nodes: &self.nodes[within(&documents.nodes)],
+                ..known
+            };
+            let placed = |(place, outcome): (usize, WorkloadPods)| (of_unit.start + place, outcome);
+            outcomes.extend(workloads::outcomes(&known).into_iter().map(placed));
+            start = of_unit.end.max(start + 1);
+        }
+        outcomes
     }
 
     /// Adds the pods that the controllers of the workloads would make, lets pods run that were never in a cluster, and adds
@@ -25,7 +53,7 @@ impl Inventory {
     /// is read. `zones` are those of the cluster, if the input has no nodes. A workload with which there would be more than
     /// `max_pods` gets none.
     pub fn assume_pods(&mut self, defaults: &Defaults<'_>, zones: &[Text], max_pods: usize) {
-        let of_families = self.family_findings(defaults);
+        let (of_families, families) = (self.family_findings(defaults), self.cluster_families(defaults));
         self.problems.extend(of_families);
         let has_written = self.pods.iter().any(|pod| workloads::is_written(pod, defaults));
         // Labels of a workload that cannot be read may be known.
@@ -49,7 +77,7 @@ impl Inventory {
             written.retain(|pod| !pod.is_hook);
             hooks += written_and_hooks - written.len();
             let known = if self.nodes.is_empty() { &nodes } else { &self.nodes };
-            let more = workloads::run_written(&mut written, assumed.pods.len(), known, zones, defaults.families());
+            let more = workloads::run_written(&mut written, assumed.pods.len(), known, zones, families);
             nodes.extend(more);
         }
         let all = assumed.pods.iter().map(|a| &a.pod).chain(&written);
@@ -78,14 +106,17 @@ impl Inventory {
             pods: &self.pods,
             nodes: &self.nodes,
             zones,
-            families: defaults.families(),
+            families: self.cluster_families(defaults),
             due: false,
             max_pods,
         }
     }
 
+    /// The findings, where everything is one unit. The first document has what a kustomization changes, the second one the rest.
     fn findings_of(&self, outcomes: &[(usize, WorkloadPods)], defaults: &Defaults<'_>) -> Vec<Finding> {
-        workloads::findings(&ComparedObjects {
+        let documents = |first: usize, all: usize| (0..all).map(|place| usize::from(place >= first)).collect();
+        let UnrenderedCounts { services, pods, workloads, autoscalers } = self.unrendered;
+        let found = workloads::findings(&ComparedObjects {
             services: &self.services,
             pods: &self.pods,
             workloads: &self.workloads,
@@ -94,7 +125,18 @@ impl Inventory {
             custom_resources: &self.custom_resources,
             unread: &self.unread,
             assumed_namespace: defaults.namespace().unwrap_or_default(),
-        })
+            documents: &ObjectDocuments {
+                services: documents(services, self.services.len()),
+                pods: documents(pods, self.pods.len()),
+                workloads: documents(workloads, self.workloads.len()),
+                autoscalers: documents(autoscalers, self.autoscalers.len()),
+                nodes: Vec::new(),
+            },
+            units: &Units::one(2),
+            unrendered: &[true, false],
+            in_tests: &[],
+        });
+        found.into_iter().map(|(_, finding)| finding).collect()
     }
 }
 

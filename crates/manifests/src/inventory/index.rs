@@ -134,10 +134,14 @@ impl<'a> Index<'a> {
 
     /// What cannot be read and may have the pods of an entry; `None` if the entry selects pods that can be read.
     pub fn unread_pods_of(&self, entry: &Entry<'_>) -> Option<UnreadMatch> {
+        let is_unrendered = entry.service.is_some_and(|service| self.inventory.is_unrendered(service));
+        if is_unrendered && selected_pods(&self.state(entry)).is_empty() {
+            return Some(UnreadMatch::Unrendered);
+        }
         if self.unread.is_empty() {
             return None;
         }
-        let unread = self.unread.of(entry.namespace).selected_by(entry.service?.selector.as_ref()?)?;
+        let unread = self.unread.of(entry.namespace).selected_by(entry.service?.selector.as_ref()?, None)?;
         selected_pods(&self.state(entry)).is_empty().then_some(unread)
     }
 
@@ -150,7 +154,7 @@ impl<'a> Index<'a> {
     /// nodes and slices stay.
     pub fn retain(&mut self, keep: impl FnMut(&Entry<'a>) -> bool) {
         self.entries.retain(keep);
-        if self.is_part() || !self.unread.is_empty() {
+        if self.is_part() || !self.unread.is_empty() || self.inventory.has_unrendered() {
             self.problems.retain(|p| p.code != Reason::NotChecked || !p.object.name.is_empty());
             self.problems.extend(self.not_checked());
         }

@@ -115,6 +115,8 @@ pub struct Inventory {
     pub assumed: Assumptions,
     /// How many pods are assumed.
     pub assumed_pods: AssumedPodCounts,
+    /// How many of the first objects a kustomization changes before they are applied.
+    pub(super) unrendered: UnrenderedCounts,
     /// The places of the workloads whose pods are not assumed because there are too many.
     pub(super) unassumed: Vec<usize>,
     /// The references in the objects that were read, for those read later to share.
@@ -123,6 +125,15 @@ pub struct Inventory {
     ignored: BTreeMap<Text, u64>,
     /// Namespaces and names of Services of which an object cannot be read.
     pub(super) unreadable: BTreeSet<(Text, Text)>,
+}
+
+/// How many objects of each kind there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct UnrenderedCounts {
+    pub(super) services: usize,
+    pub(super) pods: usize,
+    pub(super) workloads: usize,
+    pub(super) autoscalers: usize,
 }
 
 /// Most kinds that are counted by name; all others are counted together.
@@ -151,6 +162,28 @@ impl Inventory {
     /// The nodes that were read; the assumed ones follow them.
     pub fn nodes_of_input(&self) -> &[Arc<Node>] {
         &self.nodes[..self.nodes.len().saturating_sub(self.assumed_pods.nodes)]
+    }
+
+    /// Notes that a kustomization changes all objects so far before they are applied: how they fit together is not known.
+    pub fn set_unrendered(&mut self) {
+        self.unrendered = UnrenderedCounts {
+            services: self.services.len(),
+            pods: self.pods.len(),
+            workloads: self.workloads.len(),
+            autoscalers: self.autoscalers.len(),
+        };
+    }
+
+    /// Whether a kustomization changes one of the Services before it is applied.
+    pub(super) fn is_unrendered(&self, service: &Service) -> bool {
+        self.services[..self.unrendered.services.min(self.services.len())]
+            .as_ptr_range()
+            .contains(&std::ptr::from_ref(service))
+    }
+
+    /// Whether a kustomization changes any of them.
+    pub(super) fn has_unrendered(&self) -> bool {
+        self.unrendered.services > 0
     }
 
     /// Gives pods the labels that come from their nodes: when all objects are read, because a node may follow its pods.
@@ -223,6 +256,7 @@ impl Inventory {
             node_pools: self.node_pools.drain(..).collect(),
             custom_resources: std::mem::take(&mut self.custom_resources),
             assumed_pods: std::mem::take(&mut self.assumed_pods),
+            unrendered: std::mem::take(&mut self.unrendered),
             unassumed: std::mem::take(&mut self.unassumed),
             unread: std::mem::take(&mut self.unread),
             problems: std::mem::take(&mut self.problems),

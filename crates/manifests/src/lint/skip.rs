@@ -2,29 +2,45 @@
 
 use std::{fmt, ops::Range};
 
-use roster_engine::model::{installed::POLICY_GROUP, json::raw::JsonMembers};
+use roster_engine::model::{
+    installed::POLICY_GROUP,
+    json::raw::{JsonMembers, JsonNode},
+};
 use serde::{
     Deserializer, Serialize,
     de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
+use super::ClusterTests;
 use crate::decode::ignored_scalars::ignore_scalars;
 
 /// Why a file or a document is not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Skip {
-    /// A template of Helm, envsubst or another program: it has `{{` or `${NAME}`.
+    /// A template of Helm, envsubst, kustomize, ytt or another program: it has `{{`, `${NAME}`, `$(NAME)` or `#@`.
     Template,
     /// `Chart.yaml`.
     Chart,
+    /// The index of a repository of Helm: `index.yaml`.
+    ChartIndex,
     /// A kustomization: it lists manifests.
     Kustomization,
-    /// A patch of a kustomization: a part of a manifest.
+    /// What a kustomization reads beside manifests: a patch, a configuration, the file of a generator.
     Patch,
+    /// A manifest that no kustomization lists, in the folder of one: it is not applied.
+    NotListed,
     /// YAML or JSON without `apiVersion` and `kind`, such as `values.yaml`.
     NotManifest,
+    /// A test that kuttl or chainsaw runs in a cluster, or parts of objects that it compares with.
+    ClusterTest,
+    /// Encrypted by SOPS.
+    Encrypted,
+    /// A part of an object in the data of a test: it lacks fields that every object has.
+    Partial,
+    /// A copy of another project, in a folder `vendor` or `node_modules`.
+    Vendored,
     /// A file of Roster: tests, waivers, a baseline.
     RosterFile,
     /// Nothing but comments.
@@ -39,16 +55,28 @@ impl Skip {
         let Ok(members) = JsonMembers::read(object) else { return Some(Self::NotManifest) };
         let (api_version, kind) = (members.text("apiVersion"), members.text("kind"));
         let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
-        if super::kustomize::is_kustomization(name) || api_version.starts_with("kustomize.config.k8s.io/") {
+        if super::is_kustomization(name) || api_version.starts_with("kustomize.config.k8s.io/") {
             return Some(Self::Kustomization);
+        }
+        if ClusterTests::is_test(&api_version) {
+            return Some(Self::ClusterTest);
         }
         let is_own = ["Test", "LintWaivers", "LintBaseline"].contains(&&*kind);
         if is_own && api_version.split_once('/').is_some_and(|(group, _)| group == POLICY_GROUP) {
             return Some(Self::RosterFile);
         }
+        if is_encrypted(&members) {
+            return Some(Self::Encrypted);
+        }
+        if api_version.is_empty() && members.get("apiVersion").is_none() && members.get("metadata").is_none() {
+            return Some(if is_template(object) { Self::Template } else { Self::NotManifest });
+        }
         if kind.is_empty() && members.get("kind").is_none() {
             if name.starts_with("Chart.") {
                 return Some(Self::Chart);
+            }
+            if name.starts_with("index.") && members.get("entries").is_some() {
+                return Some(Self::ChartIndex);
             }
             if api_version.is_empty() {
                 return Some(Self::NotManifest);
@@ -73,9 +101,17 @@ impl Skip {
         match self {
             Self::Template => ("template", "templates"),
             Self::Chart => ("Chart.yaml", "Chart.yaml"),
+            Self::ChartIndex => ("chart repository index", "chart repository indexes"),
             Self::Kustomization => ("kustomization", "kustomizations"),
             Self::Patch => ("patch", "patches"),
+            Self::NotListed => {
+                ("manifest that its kustomization does not list", "manifests that their kustomizations do not list")
+            }
             Self::NotManifest => ("without apiVersion and kind", "without apiVersion and kind"),
+            Self::ClusterTest => ("test of kuttl or chainsaw", "tests of kuttl or chainsaw"),
+            Self::Encrypted => ("encrypted by SOPS", "encrypted by SOPS"),
+            Self::Partial => ("partial object of a test", "partial objects of tests"),
+            Self::Vendored => ("vendored manifest", "vendored manifests"),
             Self::RosterFile => ("Roster file", "Roster files"),
             Self::Empty => ("empty", "empty"),
             Self::SpecialFile => ("broken link or special file", "broken links or special files"),
@@ -83,23 +119,59 @@ impl Skip {
     }
 }
 
+/// Whether SOPS has encrypted values of the object: it adds how, and the hash of all values.
+fn is_encrypted(members: &JsonMembers<'_>) -> bool {
+    let sops = members.get("sops").and_then(JsonNode::open);
+    sops.is_some_and(|sops| sops.get("mac").is_some() && sops.get("version").is_some())
+}
+
+/// Whether a file is a copy of another project.
+pub fn is_vendored(file: &str) -> bool {
+    folders(file).any(|folder| ["vendor", "node_modules"].contains(&folder))
+}
+
+/// Whether a file is data of a test, which often has parts of objects.
+pub fn is_test_data(file: &str) -> bool {
+    folders(file).any(|folder| ["testdata", "test-data", "test_data", "fixtures", "__fixtures__"].contains(&folder))
+        || file.contains("src/test/resources/")
+}
+
+fn folders(file: &str) -> impl Iterator<Item = &str> {
+    file.rsplit_once('/').map_or("", |(folder, _)| folder).split('/')
+}
+
 /// Texts of an object that programs in its pods expand, and not the tool that writes the object; and the image, of which
 /// no check knows more than that it is a string.
 const FOREIGN: [&str; 8] = ["annotations", "command", "args", "env", "data", "stringData", "binaryData", "image"];
 
-/// Whether the object has `{{` or `${NAME}` where only a template has it: not in commands or annotations.
+/// Fields whose values, and those of the members in them, are names and labels: there, kustomize replaces `$(NAME)`.
+/// Elsewhere, pods and custom resources have such texts of their own.
+const NAMED: [&str; 6] = ["name", "namespace", "labels", "commonLabels", "matchLabels", "selector"];
+
+/// Whether the object has `{{` or `${NAME}` where only a template has it: not in commands or annotations; or `$(NAME)` in
+/// names or labels.
 pub fn is_template(object: &RawValue) -> bool {
     let mut found = false;
-    if object.get().contains("{{") || object.get().contains("${") {
+    if ["{{", "${", "$("].iter().any(|begin| object.get().contains(begin)) {
         // Reading ends at the first one, which the parser takes for an error.
-        let _ = Placeholders(&mut found).deserialize(&mut serde_json::Deserializer::from_str(object.get()));
+        let _ = Placeholders { found: &mut found, are_names: false }
+            .deserialize(&mut serde_json::Deserializer::from_str(object.get()));
     }
     found
 }
 
-/// Whether a string has a placeholder.
-fn is_placeholder(text: &str) -> bool {
+/// Whether a string has a placeholder of a template.
+pub fn has_placeholder(text: &str) -> bool {
     text.contains("{{") || placeholder(text).is_some()
+}
+
+/// Whether a string has a variable of kustomize, `$(NAME)`. Those of Tekton have dots.
+fn has_variable(text: &str) -> bool {
+    text.match_indices("$(").any(|(at, _)| {
+        let rest = &text[at + 2..];
+        let name = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"-_".contains(b)).count();
+        name > 0 && rest.as_bytes().get(name) == Some(&b')') && !text[..at].ends_with('$')
+    })
 }
 
 /// Where the first `${NAME}` is, as envsubst and Flux replace it, or `${NAME:-default}`.
@@ -133,7 +205,18 @@ pub fn without_placeholders(text: &str) -> Option<String> {
 }
 
 /// Looks for placeholders in the strings of a value.
-struct Placeholders<'a>(&'a mut bool);
+struct Placeholders<'a> {
+    found: &'a mut bool,
+    /// Whether the strings are names or labels.
+    are_names: bool,
+}
+
+impl Placeholders<'_> {
+    /// The same for a value in this one.
+    fn within(&mut self, are_names: bool) -> Placeholders<'_> {
+        Placeholders { found: &mut *self.found, are_names }
+    }
+}
 
 impl<'de> DeserializeSeed<'de> for Placeholders<'_> {
     type Value = ();
@@ -151,24 +234,26 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        *self.0 |= is_placeholder(text);
+        *self.found |= has_placeholder(text) || self.are_names && has_variable(text);
         Ok(())
     }
 
     ignore_scalars!();
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while list.next_element_seed(Placeholders(&mut *self.0))?.is_some() {}
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+        let are_names = self.are_names;
+        while list.next_element_seed(self.within(are_names))?.is_some() {}
         Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(name) = map.next_key::<String>()? {
-            *self.0 |= is_placeholder(&name);
+            *self.found |= has_placeholder(&name);
+            let are_names = self.are_names || NAMED.contains(&name.as_str());
             if FOREIGN.contains(&name.as_str()) {
                 map.next_value::<IgnoredAny>()?;
             } else {
-                map.next_value_seed(Placeholders(&mut *self.0))?;
+                map.next_value_seed(self.within(are_names))?;
             }
         }
         Ok(())
@@ -177,13 +262,15 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
     #[test]
     fn what_is_not_a_manifest_is_recognized() {
         let service = |name: &str| json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": name } });
+        let with_metadata = |metadata: Value| json!({ "apiVersion": "v1", "kind": "Service", "metadata": metadata });
+        let encryption = json!({ "mac": "ENC[c]", "version": "3.9.0" });
         let args = json!({ "apiVersion": "v1", "kind": "Pod", "spec": { "containers": [{ "args": ["{{x}}"] }] } });
         for (file, object, want) in [
             ("a.yaml", service("web"), None),
@@ -192,6 +279,16 @@ mod tests {
             ("a.yaml", service("${APP}"), Some(Skip::Template)),
             ("a.yaml", service("web-${APP:-x}"), Some(Skip::Template)),
             ("a.yaml", service("$web-${}-${1}-${a b}"), None),
+            ("a.yaml", service("web-$(APP)"), Some(Skip::Template)),
+            ("a.yaml", service("$(params.app)-$$(APP)-$(-$()"), None),
+            ("a.yaml", with_metadata(json!({ "labels": { "app": "$(app-name)" } })), Some(Skip::Template)),
+            ("a.yaml", with_metadata(json!({ "annotations": { "app": "$(app-name)" } })), None),
+            ("a.yaml", json!({ "apiVersion": "v1", "kind": "Pod", "spec": { "subPathExpr": "$(POD)" } }), None),
+            ("index.yaml", json!({ "apiVersion": "v1", "entries": {} }), Some(Skip::ChartIndex)),
+            ("index.yaml", json!({ "apiVersion": "v1", "kind": "Service", "entries": {} }), None),
+            ("a.yaml", json!({ "apiVersion": "ENC[a]", "kind": "ENC[b]", "sops": encryption }), Some(Skip::Encrypted)),
+            ("a.yaml", json!({ "apiVersion": "v1", "kind": "Secret", "sops": encryption }), Some(Skip::Encrypted)),
+            ("a.yaml", json!({ "apiVersion": "v1", "kind": "Secret", "sops": { "a": 1 } }), None),
             ("a.yaml", json!({ "replicas": 1 }), Some(Skip::NotManifest)),
             ("a.yaml", json!(5), Some(Skip::NotManifest)),
             // It is meant as a manifest.

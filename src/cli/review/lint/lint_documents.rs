@@ -105,6 +105,15 @@ impl LintSummary {
         text
     }
 
+    /// How to check what the kustomizations among the files make of them.
+    pub(super) fn render_hint(&self) -> Option<String> {
+        let count = *self.skipped.get(&Skip::Kustomization)?;
+        Some(format!(
+            "{}: to check what one makes, kubectl kustomize DIR | roster lint -",
+            counted(count, "kustomization")
+        ))
+    }
+
     /// The kinds that are not checked.
     fn named_kinds(&self) -> String {
         let names = self.unchecked_kinds.keys().take(MAX_KINDS);

@@ -38,7 +38,11 @@ pub(super) fn print<'a>(
         0 => String::new(),
         n => format!(" ({}: -o wide)", counted(n, "info")),
     };
-    writeln!(out, "{style}{}{style:#}{hidden}", summary.text())
+    writeln!(out, "{style}{}{style:#}{hidden}", summary.text())?;
+    match summary.render_hint() {
+        Some(hint) => writeln!(out, "{hint}"),
+        None => Ok(()),
+    }
 }
 
 /// Prints what was not reported and not checked, and why.

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use roster_admission::Rule;
 use roster_engine::reason::{Reason, Severity};
+use roster_manifests::lint::{Skip, is_test_data};
 use roster_validation as validation;
 use roster_validation::Validation;
 
 use super::repeated_claims;
+use crate::cli::manifest_texts::SkippedFile;
 use crate::cli::review::{
     file_finding::{FileFinding, FileObject, FindingCode, FindingEffect},
     finding_room::FindingRoom,
@@ -30,10 +32,35 @@ pub(super) fn add(input: &mut ReviewedInput<'_>) {
         } else {
             add_to(object);
         }
+        if object.is_listed {
+            drop_findings_before_kustomize(object);
+        }
         // All of them: the first objects keep theirs.
         object.keep_within(&mut room, (0, 0));
     }
     repeated_claims::add(&mut input.objects, &mut room);
+}
+
+/// Removes the parts of objects in the data of tests, which lack fields that every object has, and returns them. One that lacks
+/// nothing but its selector is meant as an object.
+pub(super) fn take_partial(input: &mut ReviewedInput<'_>) -> Vec<SkippedFile> {
+    let lacks = |f: &FileFinding<'_>| f.code == FindingCode::Reason(Reason::MissingField) && f.field != "spec.selector";
+    let partial = |object: &mut ReviewedObject<'_>| {
+        is_test_data(object.file) && !object.is_recorded() && object.input_findings.iter().any(lacks)
+    };
+    let skipped = input.objects.extract_if(.., partial);
+    let place = |object: ReviewedObject<'_>| SkippedFile {
+        file: object.file.into(),
+        line: Some(object.document.line),
+        why: Skip::Partial,
+    };
+    skipped.map(place).collect()
+}
+
+/// A kustomization may add the fields that are missing, and gives names.
+fn drop_findings_before_kustomize(object: &mut ReviewedObject<'_>) {
+    let of_kustomize = [Reason::MissingField, Reason::InvalidName, Reason::PodsRefused].map(FindingCode::Reason);
+    object.input_findings.retain(|f| !of_kustomize.contains(&f.code));
 }
 
 /// What does not fit the mixture of two objects is of no use, until they are apart.
@@ -57,11 +84,14 @@ fn add_to(object: &mut ReviewedObject<'_>) {
     // A selector that is missing selects nothing.
     let lacking = found.iter().filter(|f| f.code == FindingCode::Reason(Reason::MissingField));
     let lacking: BTreeSet<&str> = lacking.map(|f| f.field.as_str()).collect();
-    let lacks = |field: &str| lacking.contains(field);
+    let lacks = |field: &str| lacking.iter().any(|lacking| field.starts_with(*lacking) || lacking.starts_with(field));
+    let lacks_port = lacking.iter().any(|field| field.ends_with(".containerPort"));
     object.input_findings.retain(|f| f.code != FindingCode::Reason(Reason::PodsRefused) || !lacks(&f.field));
     // The decoder knows of a port of a workload only that there is one.
     object.input_findings.retain(|f| {
-        !(has_ports && f.code == FindingCode::Reason(Reason::InvalidPort) && f.field.ends_with(".containers"))
+        !((has_ports || lacks_port)
+            && f.code == FindingCode::Reason(Reason::InvalidPort)
+            && f.field.ends_with(".containers"))
     });
     // What cannot be decoded, or only as another value, is reported in the words of the schema.
     let of_decoder = [Reason::InvalidObject, Reason::InvalidPort, Reason::InvalidName].map(FindingCode::Reason);

@@ -82,18 +82,23 @@ impl LintArgs {
         let context = self.sources.read_context()?;
         let texts = ManifestTexts::read(&self.sources.paths())?;
         let manifests = texts.manifests();
-        let unread = manifests.unread();
         let mut unreadable: Vec<FileFinding<'_>> =
             manifests.unreadable.into_iter().map(FileFinding::unreadable).collect();
         let mut input = reviewed_input::read_files(
             &self.sources,
             &context,
             manifests.files,
-            Reading { complete: unreadable.is_empty(), manifests: true, unread, overlays: manifests.overlays },
+            Reading {
+                complete: unreadable.is_empty(),
+                manifests: true,
+                unread: manifests.unread,
+                units: manifests.units,
+            },
         )?;
         manifest_checks::add(&mut input);
+        let mut skipped = manifests.skipped;
+        skipped.append(&mut manifest_checks::take_partial(&mut input));
         unreadable.extend(input.unlisted());
-        unreadable.append(&mut input.not_checked);
         let suppressed = accepted.apply(&mut input);
         if input.objects.is_empty() && input.complete {
             messages::warning("no manifest to check");
@@ -105,7 +110,7 @@ impl LintArgs {
             messages::note(&format!("{} written to {}", counted(count, "finding"), path.display()));
             return Ok(Outcome::of(input.complete, false));
         }
-        let result = LintResult { input, unreadable, suppressed, skipped: manifests.skipped };
+        let result = LintResult { input, unreadable, suppressed, skipped };
         self.print(&result)?;
         Ok(self.sources.outcome(result.input.complete, result.findings().map(|f| f.severity).max()))
     }

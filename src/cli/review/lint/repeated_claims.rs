@@ -13,7 +13,7 @@ use roster_validation::Claim;
 use crate::cli::review::{
     file_finding::{FileFinding, FileObject},
     finding_room::FindingRoom,
-    reviewed_object::{ClusterNumber, ReviewedObject},
+    reviewed_object::ReviewedObject,
 };
 
 /// Most claims of a Service that are reported one by one.
@@ -40,7 +40,7 @@ struct RepeatedClaims {
     more: usize,
 }
 
-/// Adds a finding to each Service that claims what another one of the same cluster has.
+/// Adds a finding to each Service that claims what another one of the same unit has.
 pub(super) fn add(objects: &mut [ReviewedObject<'_>], room: &mut FindingRoom) {
     let repeated = find(objects);
     let lines = lines_of_owners(objects, repeated.iter().flat_map(|(_, claims)| &claims.listed));
@@ -69,21 +69,21 @@ pub(super) fn add(objects: &mut [ReviewedObject<'_>], room: &mut FindingRoom) {
 
 /// The repeated claims, and the places of the Services that make them.
 fn find(objects: &[ReviewedObject<'_>]) -> Vec<(usize, RepeatedClaims)> {
-    let mut owners: BTreeMap<String, HashMap<ClusterNumber, ClaimOwner, HashSeed>> = BTreeMap::new();
+    let mut owners: BTreeMap<String, HashMap<usize, ClaimOwner, HashSeed>> = BTreeMap::new();
     let mut repeated = Vec::new();
     for (place, object) in objects.iter().enumerate() {
-        if object.key.kind != "Service" || !object.has_schema {
+        if object.key.kind != "Service" || !object.has_schema || object.is_listed {
             continue;
         }
         let mut claims = RepeatedClaims::default();
         for claim in validation::claims(&object.document.raw) {
             let own = || ClaimOwner { place, pointer: claim.pointer.clone() };
-            let by_cluster = owners.entry(claim.what.clone()).or_default();
-            let other = |cluster: &ClusterNumber| {
-                let owner = by_cluster.entry(*cluster).or_insert_with(own);
-                (owner.place != place).then(|| owner.clone())
-            };
-            let Some(owner) = object.clusters.iter().filter_map(other).min() else { continue };
+            let by_unit = owners.entry(claim.what.clone()).or_default();
+            let owner = by_unit.entry(object.unit).or_insert_with(own).clone();
+            // An object that is written twice is one.
+            if owner.place == place || objects[owner.place].key == object.key {
+                continue;
+            }
             if claims.listed.len() < MAX_LISTED {
                 claims.listed.push(RepeatedClaim { claim, owner });
             } else {

@@ -56,7 +56,8 @@ pub(crate) struct OptionsSchema {
     /// the default), all, or none. What was filled in is reported as `assumed`.
     #[schema(required = false, nullable = false)]
     defaults: Option<DefaultsName>,
-    /// The address families of the cluster, the first one first; default, also for an empty list: IPv4 alone.
+    /// The address families of the cluster, the first one first; default, also for an empty list: IPv4, or IPv4 and
+    /// IPv6 if a Service needs IPv6 or both.
     #[schema(required = false, max_items = 2)]
     ip_families: BTreeSet<FamilyName>,
 }

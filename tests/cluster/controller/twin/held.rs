@@ -51,6 +51,11 @@ impl Held {
     }
 }
 
+/// Whether slices of this form have hints.
+pub(super) fn has_hints(form: &Value) -> bool {
+    form["hints"].as_object().is_some_and(|by_zone| !by_zone.is_empty())
+}
+
 /// The form of slices with the number of all hints, in place of that of each zone.
 pub(super) fn without_zones(form: &Value) -> Value {
     let mut form = form.clone();

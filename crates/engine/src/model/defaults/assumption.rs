@@ -69,7 +69,9 @@ impl Assumptions {
 
     /// Counts the families of a Service.
     pub(super) fn count_families(&mut self, cluster: ClusterFamilies) {
-        self.families = cluster;
+        if !self.families.is_dual() {
+            self.families = cluster;
+        }
         self.count(Assumption::Families);
     }
 
@@ -92,7 +94,7 @@ impl Assumptions {
         if self.namespace.is_empty() {
             self.namespace.clone_from(&other.namespace);
         }
-        if other.counts[Assumption::Families as usize] > 0 {
+        if other.counts[Assumption::Families as usize] > 0 && !self.families.is_dual() {
             self.families = other.families;
         }
     }

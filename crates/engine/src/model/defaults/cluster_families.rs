@@ -21,6 +21,9 @@ impl Default for ClusterFamilies {
 }
 
 impl ClusterFamilies {
+    /// IPv4 and IPv6.
+    pub const DUAL: Self = Self { first: Family::V4, dual: true };
+
     /// The family of a Service that names none.
     pub fn first(self) -> Family {
         self.first

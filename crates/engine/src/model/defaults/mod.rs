@@ -116,10 +116,11 @@ impl Defaults<'_> {
         }
     }
 
-    /// Whether an object with this `uid` and `resourceVersion` gets defaults.
+    /// Whether an object with this `uid` and `resourceVersion` gets defaults. An API server stores nothing with the version 0; old
+    /// manifests have it.
     pub fn apply_to(&self, uid: &Text, resource_version: &Text) -> bool {
         match self.mode() {
-            DefaultsMode::Auto => uid.is_empty() && resource_version.is_empty(),
+            DefaultsMode::Auto => uid.is_empty() && (resource_version.is_empty() || resource_version == "0"),
             DefaultsMode::Always => true,
             DefaultsMode::Never => false,
         }

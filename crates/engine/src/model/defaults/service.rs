@@ -1,6 +1,6 @@
 //! The defaults of a Service (upstream's `SetDefaults_Service`, and the allocation of its addresses and families).
 
-use super::{Assumption, Assumptions, Defaults};
+use super::{Assumption, Assumptions, ClusterFamilies, Defaults};
 use crate::model::{Family, Service, ServicePort, ServiceType, TargetPort, Text, parse_lenient};
 
 /// The values of `spec.ipFamilyPolicy`.
@@ -12,6 +12,12 @@ const REQUIRE_DUAL: &str = "RequireDualStack";
 const FIRST_NODE_PORT: i32 = 30_000;
 
 impl Defaults<'_> {
+    /// The address families of the cluster that a Service is written for: those that are given, or else those that it needs.
+    pub fn families_for(&self, service: &Service) -> ClusterFamilies {
+        let needs_both = service.family_policy == REQUIRE_DUAL || service.families.contains(&Family::V6);
+        self.families.unwrap_or(if needs_both { ClusterFamilies::DUAL } else { ClusterFamilies::default() })
+    }
+
     /// Fills in a Service.
     pub fn fill_service(&self, service: &mut Service, assumed: &mut Assumptions) {
         self.place(&mut service.meta.namespace, assumed);
@@ -50,12 +56,12 @@ impl Defaults<'_> {
             service.family_policy = Text::new_static(if any_family { REQUIRE_DUAL } else { SINGLE });
             assumed.normalize();
         }
-        let before = service.families.len();
+        let (before, cluster) = (service.families.len(), self.families_for(service));
         if before == 0 {
             let of_address = parse_lenient(&service.cluster_ip).map(|_| Family::of(&service.cluster_ip));
-            service.families.push(of_address.unwrap_or(self.families().first()));
+            service.families.push(of_address.unwrap_or(cluster.first()));
         }
-        let is_dual = any_family || self.families().is_dual();
+        let is_dual = any_family || cluster.is_dual();
         if is_dual && [PREFER_DUAL, REQUIRE_DUAL].contains(&service.family_policy.as_str()) {
             let other = match service.families.as_slice() {
                 [Family::V4] => Some(Family::V6),
@@ -65,7 +71,7 @@ impl Defaults<'_> {
             service.families.extend(other);
         }
         if service.families.len() > before {
-            assumed.count_families(self.families());
+            assumed.count_families(if any_family { self.families() } else { cluster });
         }
     }
 }

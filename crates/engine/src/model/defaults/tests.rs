@@ -176,13 +176,17 @@ fn pods_endpoints_and_slices() {
 
 #[test]
 fn objects_of_a_cluster_are_read_as_they_are() {
-    let metas =
-        [json!({ "name": "a" }), json!({ "name": "a", "uid": "u" }), json!({ "name": "a", "resourceVersion": "1" })];
+    let metas = [
+        json!({ "name": "a" }),
+        json!({ "name": "a", "uid": "u" }),
+        json!({ "name": "a", "resourceVersion": "1" }),
+        json!({ "name": "a", "resourceVersion": "0" }),
+    ];
     for (mode, want) in [
-        (None, [80, 0, 0]),
-        (Some(DefaultsMode::Auto), [80, 0, 0]),
-        (Some(DefaultsMode::Always), [80, 80, 80]),
-        (Some(DefaultsMode::Never), [0, 0, 0]),
+        (None, [80, 0, 0, 80]),
+        (Some(DefaultsMode::Auto), [80, 0, 0, 80]),
+        (Some(DefaultsMode::Always), [80, 80, 80, 80]),
+        (Some(DefaultsMode::Never), [0, 0, 0, 0]),
     ] {
         let defaults = Defaults { mode, namespace: "shop", ..Defaults::default() };
         let got = metas.clone().map(|meta| {

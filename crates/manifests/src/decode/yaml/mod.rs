@@ -6,6 +6,7 @@
 //! Scalars, keys and merge keys mean what they mean to kubectl, which reads YAML 1.1.
 
 mod broken;
+mod events;
 mod indentation;
 mod merge;
 mod scalar;
@@ -19,7 +20,7 @@ use std::{
     io::{self, Read},
 };
 
-use granit_parser::{Event, Parser, Span, StrInput};
+use granit_parser::Event;
 use memchr::memmem;
 use roster_engine::model::Interrupt;
 
@@ -32,6 +33,7 @@ use super::{
 use crate::inventory::Inventory;
 pub use broken::BrokenDocument;
 pub(super) use broken::documents_as_json;
+use events::YamlEvents;
 use merge::{MappingKeys, WANTS_MAPPING, is_merge_key};
 use scalar::{Scalar, quoted};
 
@@ -85,7 +87,7 @@ fn readable_yaml_as_json(yaml: &str, source: &Source<'_>, aliases: &mut usize) -
 
 /// A reader of YAML as JSON.
 pub(super) struct YamlAsJson<'a> {
-    parser: Parser<'a, StrInput<'a>>,
+    events: YamlEvents<'a>,
     json: Vec<u8>,
     /// How many bytes of `json` were read.
     read: usize,
@@ -100,7 +102,6 @@ pub(super) struct YamlAsJson<'a> {
     anchors: HashMap<usize, Anchored>,
     /// The bytes that aliases and merge keys added, and that are recorded for them.
     aliases: usize,
-    interrupt: Interrupt<'a>,
     done: bool,
 }
 
@@ -145,7 +146,7 @@ struct Anchored {
 impl<'a> YamlAsJson<'a> {
     pub(super) fn new(yaml: &'a str, interrupt: Interrupt<'a>) -> Self {
         Self {
-            parser: Parser::new_from_str(yaml),
+            events: YamlEvents::of(yaml, interrupt),
             json: Vec::new(),
             read: 0,
             at: Position::START,
@@ -155,7 +156,6 @@ impl<'a> YamlAsJson<'a> {
             recording: Vec::new(),
             anchors: HashMap::new(),
             aliases: 0,
-            interrupt,
             done: false,
         }
     }
@@ -347,15 +347,9 @@ impl Read for YamlAsJson<'_> {
             self.read = 0;
         }
         while (self.json.is_empty() || self.is_held()) && !self.done {
-            // Comments are events as well, so that there is one every few bytes.
-            self.interrupt.check().map_err(io::Error::other)?;
-            match self.parser.next_event() {
+            match self.events.next()? {
                 None => self.done = true,
-                Some(Ok((event, span))) => self.event(event, place(&span)).map_err(io::Error::other)?,
-                Some(Err(e)) => {
-                    let at = Position { line: e.marker().line(), column: e.marker().col() + 1 };
-                    return Err(io::Error::other(error(at, &e.info())));
-                }
+                Some((event, at)) => self.event(event, at).map_err(io::Error::other)?,
             }
         }
         let count = buffer.len().min(self.json.len() - self.read);
@@ -381,8 +375,4 @@ fn compact(json: &[u8]) -> Vec<u8> {
 
 fn error(at: Position, message: &str) -> YamlError {
     YamlError { at, message: message.to_owned() }
-}
-
-fn place(span: &Span) -> Position {
-    Position { line: span.start.line(), column: span.start.col() + 1 }
 }

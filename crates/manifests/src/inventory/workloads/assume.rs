@@ -241,19 +241,22 @@ fn pods_of<'a>(
         _ => u32::try_from(count).unwrap_or(u32::MAX),
     };
     let Some(fitting) = fitting else { return WorkloadPods::TooMany(number) };
+    let is_named = !is_daemon && !scheduling.node_name.is_empty();
+    let is_gated = !scheduling.gates.is_empty();
+    let is_never_ready = is_gated || workload.template.lost_probe.is_some() || (fitting.is_empty() && !is_named);
+    let number = if workload.is_ordered() && is_never_ready { number.min(1) } else { number };
     let count = usize::try_from(number).unwrap_or(usize::MAX);
     if room.take(workload, count).is_none() {
         return WorkloadPods::TooMany(number);
     }
-    let is_named = !is_daemon && !scheduling.node_name.is_empty();
     let place = |i: usize| match &*fitting {
-        _ if !scheduling.gates.is_empty() => Place::Unscheduled,
+        _ if is_gated => Place::Unscheduled,
         [] if is_named => Place::Named(&scheduling.node_name),
         [] => Place::Unscheduled,
         nodes => Place::Node(nodes[i % nodes.len()]),
     };
     make(workload, &mut (0..count).map(place));
-    if !scheduling.gates.is_empty() && number > 0 {
+    if is_gated && number > 0 {
         return WorkloadPods::Gated(number);
     }
     let waits = number == 0 || matches!(place(0), Place::Unscheduled);

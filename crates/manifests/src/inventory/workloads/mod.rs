@@ -21,12 +21,15 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod unread;
+mod unread_text;
 mod workload;
 mod written_pods;
 
 pub use assume::{AssumedObjects, KnownObjects, MAX_PODS, WorkloadPods, assume, outcomes};
 pub use autoscaler::{Autoscaler, ResourceMetric};
-pub use findings::{ComparedObjects, UnassumedWorkloads, UnreadIndex, UnreadMatch, UnreadOfNamespace, findings};
+pub use findings::{
+    ComparedObjects, ObjectDocuments, UnassumedWorkloads, UnreadIndex, UnreadMatch, UnreadOfNamespace, findings,
+};
 pub use nodes::ASSUMED_NODE;
 pub use pods::AssumedPod;
 pub use replicas::{NoPods, PodNumber};
@@ -35,6 +38,7 @@ pub use rollout::{PodShare, RollingUpdate, RolloutStrategy};
 pub use scheduling::{NodeKnowledge, NodeTerm, PlacedBy, Scheduling, Toleration};
 pub use template::PodTemplate;
 pub use unread::{UnreadObject, UnreadObjects, UnreadPods};
+pub use unread_text::UnreadText;
 pub use workload::{JobSpec, Workload, WorkloadController};
 pub(crate) use written_pods::is_written;
 pub use written_pods::run_written;

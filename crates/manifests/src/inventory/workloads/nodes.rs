@@ -15,10 +15,8 @@ const CPU: i64 = 4_000_000_000;
 /// The nodes of a cluster without nodes in the input: one for each zone, or one without a zone.
 pub(super) fn assumed_nodes(zones: &[Text]) -> Vec<Arc<Node>> {
     let node = |name: Text, zone: Option<&Text>| {
-        let of_system = [("kubernetes.io/os", "linux"), ("kubernetes.io/arch", "amd64")];
         let of_node = [(names::HOSTNAME, Some(&name)), (names::ZONE, zone)];
-        let labels = of_system.into_iter().map(|(k, v)| (k, Text::new_static(v)));
-        let labels = labels.chain(of_node.into_iter().filter_map(|(k, v)| Some((k, v?.clone())))).collect();
+        let labels = of_node.into_iter().filter_map(|(k, v)| Some((k, v?.clone()))).collect();
         Arc::new(Node { labels, ready: true, cpu_nano: CPU, name, ..Node::default() })
     };
     if zones.is_empty() {

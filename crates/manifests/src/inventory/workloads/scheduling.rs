@@ -1,6 +1,6 @@
 //! Which nodes a pod may run on: node selector, required affinity, and tolerated taints.
 
-use roster_engine::model::{LabelRequirement, Labels, Node, Taint, Text, wire::nullable};
+use roster_engine::model::{LabelRequirement, Labels, Node, Taint, Text, names, wire::nullable};
 use serde::Deserialize;
 
 /// What a pod asks of its node. Preferences play no part in whether it may run there.
@@ -95,7 +95,7 @@ pub enum PlacedBy {
 pub enum NodeKnowledge {
     /// The node is in the input: a label that it lacks is not there.
     Complete,
-    /// The node is assumed: a label that it lacks may have any value.
+    /// The node is assumed: its name, and a label that it lacks, may have any value.
     Assumed,
 }
 
@@ -118,11 +118,12 @@ impl Scheduling {
     }
 
     fn selects(&self, node: &Node, known: NodeKnowledge) -> bool {
-        let is_open = |key: &Text| known == NodeKnowledge::Assumed && !node.labels.contains_key(key);
+        let is_assumed = known == NodeKnowledge::Assumed;
+        let is_open = |key: &Text| is_assumed && (key == names::HOSTNAME || !node.labels.contains_key(key));
         let selected = |(key, value): (&Text, &Text)| is_open(key) || node.labels.get(key) == Some(value);
         let expression = |r: &LabelRequirement| is_open(&r.key) || r.holds(node.labels.get(&r.key).map(Text::as_str));
         // `metadata.name` is the only field that an API server accepts.
-        let field = |r: &LabelRequirement| r.key == "metadata.name" && r.holds(Some(&node.name));
+        let field = |r: &LabelRequirement| r.key == "metadata.name" && (is_assumed || r.holds(Some(&node.name)));
         let term = |term: &NodeTerm| {
             let is_empty = term.match_expressions.is_empty() && term.match_fields.is_empty();
             !is_empty && term.match_expressions.iter().all(expression) && term.match_fields.iter().all(field)

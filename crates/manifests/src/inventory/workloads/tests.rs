@@ -381,11 +381,52 @@ fn pods_without_a_node_wait_and_named_nodes_need_not_exist() {
         let assumed = assumed(&[workload("Deployment", json!({"template": template_with(template)}))], &one);
         assert_eq!((places(&assumed), &assumed.workloads[0].1), (vec![want.to_owned()], &outcome));
     }
-    // Of an assumed node, nothing speaks against a label that it does not have.
-    let picky = template_with(json!({"nodeSelector": {"disk": "ssd", "kubernetes.io/os": "linux"}}));
-    let windows = template_with(json!({"nodeSelector": {"kubernetes.io/os": "windows"}}));
-    for (template, want) in [(picky, WorkloadPods::Assumed(1)), (windows, WorkloadPods::Waiting(1))] {
-        assert_eq!(assumed(&[workload("Deployment", json!({"template": template}))], &[]).workloads[0].1, want);
+    // Of an assumed node, nothing is known but a zone that was given.
+    let (zone, zones) = ("topology.kubernetes.io/zone", [Text::from("a")]);
+    let affinity = |term: Value| json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}});
+    let fields = json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]});
+    let expressions =
+        json!({"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]});
+    for (template, zones, want) in [
+        (json!({"nodeSelector": {"disk": "ssd", "kubernetes.io/os": "windows"}}), &[][..], WorkloadPods::Assumed(1)),
+        (json!({"nodeSelector": {"kubernetes.io/hostname": "n1", zone: "b"}}), &[], WorkloadPods::Assumed(1)),
+        (json!({"nodeSelector": {"kubernetes.io/hostname": "n1", zone: "b"}}), &zones, WorkloadPods::Waiting(1)),
+        (affinity(fields), &[], WorkloadPods::Assumed(1)),
+        (affinity(expressions), &zones, WorkloadPods::Assumed(1)),
+    ] {
+        let workloads = [workload("Deployment", json!({"template": template_with(template.clone())}))];
+        let assumed = assume(&KnownObjects { zones, ..known(&workloads) });
+        assert_eq!(assumed.workloads[0].1, want, "{template}");
+    }
+}
+
+/// The StatefulSet controller waits until a pod is ready before it makes the next one.
+#[test]
+fn an_ordered_stateful_set_stops_at_a_pod_that_is_never_ready() {
+    let one = nodes(&[json!({"metadata": {"name": "n1"}})]);
+    let lost = json!([{"name": "web", "readinessProbe": {"tcpSocket": {"port": "http"}}}]);
+    for (template, one_by_one, parallel) in [
+        (json!({}), WorkloadPods::Assumed(3), WorkloadPods::Assumed(3)),
+        (json!({"containers": lost}), WorkloadPods::Assumed(1), WorkloadPods::Assumed(3)),
+        (json!({"nodeSelector": {"disk": "ssd"}}), WorkloadPods::Waiting(1), WorkloadPods::Waiting(3)),
+        (json!({"schedulingGates": [{"name": "quota"}]}), WorkloadPods::Gated(1), WorkloadPods::Gated(3)),
+        (json!({"nodeName": "far"}), WorkloadPods::Assumed(3), WorkloadPods::Assumed(3)),
+    ] {
+        for (kind, policy, want) in [
+            ("StatefulSet", json!(null), &one_by_one),
+            ("StatefulSet", json!("OrderedReady"), &one_by_one),
+            ("StatefulSet", json!("Parallel"), &parallel),
+            ("Deployment", json!(null), &parallel),
+        ] {
+            let template = template_with(template.clone());
+            let spec = json!({"replicas": 3, "podManagementPolicy": policy, "template": template});
+            let assumed = assumed(&[workload(kind, spec)], &one);
+            let (WorkloadPods::Assumed(count) | WorkloadPods::Waiting(count) | WorkloadPods::Gated(count)) = want
+            else {
+                panic!("{want:?}");
+            };
+            assert_eq!((&assumed.workloads[0].1, assumed.pods.len()), (want, *count as usize), "{kind} {template}");
+        }
     }
 }
 

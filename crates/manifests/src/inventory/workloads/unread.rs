@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use roster_engine::model::{HeapSize, ObjectKey};
 
-use super::workload::Workload;
+use super::{unread_text::UnreadText, workload::Workload};
 
 /// What of an input cannot be read.
 #[derive(Clone, Debug, Default)]
@@ -13,8 +13,8 @@ pub struct UnreadObjects {
     labelled: Vec<(ObjectKey, Box<Workload>)>,
     /// How many of the others have a name, and whether they may have pods: many objects without a name are alike.
     unlabelled: BTreeMap<(ObjectKey, bool), usize>,
-    /// The places of text that cannot be read at all, which may hold any object: the first of them, and how many follow it.
-    text: Option<(String, usize)>,
+    /// Text that Roster cannot read, and that may hold objects.
+    texts: Vec<UnreadText>,
 }
 
 /// An object that cannot be read, as far as it is known.
@@ -55,19 +55,9 @@ impl UnreadObjects {
         if *count == 1 { bytes } else { 0 }
     }
 
-    /// Takes the labels of all pods for unknown.
-    pub fn forget_labels(&mut self) {
-        for (key, _) in std::mem::take(&mut self.labelled) {
-            *self.unlabelled.entry((key, true)).or_default() += 1;
-        }
-    }
-
-    /// Adds the place of text that cannot be read.
-    pub fn add_text(&mut self, place: String) {
-        match &mut self.text {
-            Some((_, more)) => *more += 1,
-            None => self.text = Some((place, 0)),
-        }
+    /// Adds text that cannot be read.
+    pub fn add_text(&mut self, text: UnreadText) {
+        self.texts.push(text);
     }
 
     /// Appends those of `other`.
@@ -76,16 +66,7 @@ impl UnreadObjects {
         for (object, count) in other.unlabelled {
             *self.unlabelled.entry(object).or_default() += count;
         }
-        if let Some((place, more)) = other.text {
-            self.add_text(place);
-            self.text = self.text.take().map(|(first, of_all)| (first, of_all + more));
-        }
-    }
-
-    /// The places of text alone.
-    #[must_use]
-    pub fn of_text(&self) -> Self {
-        Self { text: self.text.clone(), ..Self::default() }
+        self.texts.append(&mut other.texts);
     }
 
     /// The objects whose pods have known labels, in the order in which they were read.
@@ -103,9 +84,9 @@ impl UnreadObjects {
         self.unlabelled.iter().map(|((key, may_have_pods), count)| (key, *may_have_pods, *count))
     }
 
-    /// The first place of text that cannot be read, and how many follow it.
-    pub fn text(&self) -> Option<(&str, usize)> {
-        self.text.as_ref().map(|(first, more)| (first.as_str(), *more))
+    /// The text that cannot be read.
+    pub fn texts(&self) -> &[UnreadText] {
+        &self.texts
     }
 }
 

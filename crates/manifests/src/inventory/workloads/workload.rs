@@ -51,6 +51,8 @@ pub enum WorkloadController {
         replicas: Option<i32>,
         service_name: Text,
         first_ordinal: i32,
+        /// Whether all pods are made at once: `podManagementPolicy: Parallel`.
+        parallel: bool,
     },
     DaemonSet,
     Job(JobSpec),
@@ -123,6 +125,11 @@ impl Workload {
             WorkloadController::CronJob { .. } => "/spec/jobTemplate/spec/template",
             _ => "/spec/template",
         }
+    }
+
+    /// Whether its controller makes a pod only when those before it are ready (upstream's `monotonic`).
+    pub(super) fn is_ordered(&self) -> bool {
+        matches!(self.controller, WorkloadController::StatefulSet { parallel: false, .. })
     }
 
     /// Whether it is a Job, or makes Jobs: its pods end.
@@ -259,6 +266,8 @@ struct RawReplicaSpec<S> {
     service_name: Text,
     #[serde(deserialize_with = "nullable")]
     ordinals: RawOrdinals,
+    #[serde(deserialize_with = "nullable")]
+    pod_management_policy: Text,
     selector: Option<S>,
     #[serde(deserialize_with = "nullable")]
     template: PodTemplate,
@@ -273,12 +282,15 @@ struct RawOrdinals {
 
 impl<S> RawReplicaSpec<S> {
     fn parts(self, resource: Resource, selector: impl FnOnce(S) -> LabelSelector) -> SpecParts {
-        let Self { replicas, paused, strategy, service_name, ordinals, .. } = self;
+        let Self { replicas, paused, strategy, service_name, ordinals, pod_management_policy, .. } = self;
         let controller = match resource {
             Resource::Deployment => WorkloadController::Deployment { replicas, paused, strategy },
-            Resource::StatefulSet => {
-                WorkloadController::StatefulSet { replicas, service_name, first_ordinal: ordinals.start }
-            }
+            Resource::StatefulSet => WorkloadController::StatefulSet {
+                replicas,
+                service_name,
+                first_ordinal: ordinals.start,
+                parallel: pod_management_policy == "Parallel",
+            },
             Resource::DaemonSet => WorkloadController::DaemonSet,
             Resource::ReplicationController => WorkloadController::ReplicationController { replicas },
             _ => WorkloadController::ReplicaSet { replicas },

@@ -35,15 +35,15 @@ impl<'a> CandidateIndex<'a> {
         self.all[places].iter().copied().filter(|candidate| candidate.may_be_meant()).collect()
     }
 
-    /// Adds a candidate. Pods that differ in their names alone are one.
-    pub(super) fn push(&mut self, candidate: Candidate<'a>) {
+    /// Adds a candidate. Pods that differ in their names alone are one. Returns whether it is a new one.
+    pub(super) fn push(&mut self, candidate: Candidate<'a>) -> bool {
         let place = self.all.len();
         if let (Candidate::Pod(pod), Some(Candidate::Pod(before))) = (candidate, self.all.last())
             && candidate.is_recorded() == Candidate::Pod(before).is_recorded()
             && (pod.namespace(), &pod.labels, &pod.ports) == (before.namespace(), &before.labels, &before.ports)
             && pod.is_hook == before.is_hook
         {
-            return;
+            return false;
         }
         self.all.push(candidate);
         for (key, value) in candidate.labels().iter() {
@@ -57,6 +57,7 @@ impl<'a> CandidateIndex<'a> {
         {
             self.stateful_sets.entry(&workload.name).or_default().push(place);
         }
+        true
     }
 
     /// The places in `range` of all candidates that `selector` may select, and of some that it does not.

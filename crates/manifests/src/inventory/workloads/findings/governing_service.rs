@@ -4,65 +4,98 @@
 //! `ShouldSetHostname`). A StatefulSet sets both, an Indexed Job the hostname, and the Service must select the pods.
 
 use roster_engine::{
-    model::{Labels, Resource, Service},
+    model::{Resource, Service},
     reason::{Finding, Reason, Severity},
 };
 
 use super::{
-    manifests::Manifests,
+    manifests::{Manifests, Placed, selector},
     matching::{Candidate, workload_name},
     service_checks::SelectedWorkloads,
 };
-use crate::inventory::workloads::workload::{Workload, WorkloadController};
+use crate::{
+    inventory::workloads::workload::{Workload, WorkloadController},
+    units::Units,
+};
 
 impl<'a> Manifests<'a> {
     /// The finding about the Service in `serviceName` of a workload of the namespace.
     pub(super) fn check_governing_service(
         &self,
-        workload: &Workload,
+        workload: Placed<&Workload>,
         selected: &SelectedWorkloads<'a>,
+        units: &Units,
     ) -> Option<Finding> {
+        let Placed { document, object: workload } = workload;
         let WorkloadController::StatefulSet { service_name, .. } = &workload.controller else { return None };
         let found = |code, message| {
             let pointer = Some("/spec/serviceName".to_owned());
-            Some(Finding { pointer, ..Finding::new(code, workload.key(), message) })
+            Finding { pointer, ..Finding::new(code, workload.key(), message) }
         };
-        match self.service(service_name) {
-            Some(service) if is_headless(service) && service.selector.as_ref().is_none_or(Labels::is_empty) => {
-                let message = format!(
-                    "the Service {service_name} in serviceName has no selector: the pods have no DNS names, unless something \
-                     else writes its endpoints"
-                );
-                found(Reason::GoverningServiceNoSelector, message)
-            }
-            Some(service) if is_headless(service) => {
-                let message = selects_others(service, workload, selected)?;
-                found(Reason::GoverningServiceSelectsOthers, message)
-            }
-            Some(_) => {
-                let message =
-                    format!("the Service {service_name} in serviceName has a cluster IP: the pods have no DNS names");
-                found(Reason::GoverningServiceNotHeadless, message)
+        let versions = self.services_named(service_name, document, units);
+        // Of several versions, one that fits is enough.
+        let faults = versions.iter().map(|place| self.governing_fault(workload, *place, selected));
+        let faults: Option<Vec<(Reason, String)>> = faults.collect();
+        match faults.map(|faults| faults.into_iter().next()) {
+            None => None,
+            Some(Some((code, message))) => {
+                let finding = found(code, message);
+                // Nobody needs to tell one pod from others.
+                let is_alone = workload.replicas().flatten().unwrap_or(1) <= 1;
+                let is_info = is_alone && code == Reason::GoverningServiceNotHeadless;
+                Some(Finding { severity: if is_info { Severity::Info } else { finding.severity }, ..finding })
             }
             // An API server does not require it, and a StatefulSet may be chosen for its volumes or the order of its pods.
-            None if service_name.is_empty() => {
+            Some(None) if service_name.is_empty() => {
                 let message = "the field serviceName is missing: the pods have no DNS names".to_owned();
-                let finding = found(Reason::GoverningServiceMissing, message)?;
-                Some(Finding { severity: Severity::Info, ..finding })
+                Some(Finding { severity: Severity::Info, ..found(Reason::GoverningServiceMissing, message) })
             }
             // The Service may be in another file that was not given.
-            None if self.services.is_empty() => None,
-            None => {
+            Some(None) if self.services.is_empty() => None,
+            Some(None) => {
                 let message =
                     format!("the Service {service_name} in serviceName is not among the manifests of the namespace");
-                let finding = found(Reason::GoverningServiceMissing, message)?;
+                let finding = found(Reason::GoverningServiceMissing, message);
                 self.unless_unread(Resource::Service.kind(), service_name, finding)
             }
         }
     }
 
+    /// What is wrong with the Service at a place as that of a StatefulSet.
+    fn governing_fault(
+        &self,
+        workload: &Workload,
+        place: usize,
+        selected: &SelectedWorkloads<'a>,
+    ) -> Option<(Reason, String)> {
+        let service = self.services[place].object;
+        let named = format!("the Service {} in serviceName", service.meta.name);
+        if !is_headless(service) {
+            let message = format!("{named} has a cluster IP: the pods have no DNS names");
+            return Some((Reason::GoverningServiceNotHeadless, message));
+        }
+        let Some(selector) = selector(service) else {
+            let message = format!(
+                "{named} has no selector: the pods have no DNS names, unless something else writes its endpoints"
+            );
+            return Some((Reason::GoverningServiceNoSelector, message));
+        };
+        // One that selects nothing has a finding of its own, and so has one whose selector is not compared.
+        if Candidate::Workload(workload).is_selected_by(selector) {
+            return None;
+        }
+        let other = selected[selected.binary_search_by_key(&place, |(place, _)| *place).ok()?].1;
+        let message = format!(
+            "{named} selects the pods of {}, not those of {}, which have no DNS names",
+            workload_name(other),
+            workload_name(workload)
+        );
+        Some((Reason::GoverningServiceSelectsOthers, message))
+    }
+
     /// The finding about the `subdomain` of pods that are not those of a StatefulSet, which overwrites it.
-    pub(super) fn check_subdomain(&self, workload: &Workload) -> Option<Finding> {
+    pub(super) fn check_subdomain(&self, workload: Placed<&Workload>, units: &Units) -> Option<Finding> {
+        let Placed { document, object: workload } = workload;
         let template = &workload.template;
         let subdomain = &template.subdomain;
         let is_set = matches!(workload.controller, WorkloadController::StatefulSet { .. });
@@ -70,11 +103,11 @@ impl<'a> Manifests<'a> {
         if subdomain.is_empty() || is_set || self.services.is_empty() {
             return None;
         }
-        let why = match self.service(subdomain) {
-            Some(service) if is_headless(service) => return None,
-            Some(_) => "has a cluster IP",
-            None => "is not among the manifests of the namespace",
-        };
+        let versions = self.services_named(subdomain, document, units);
+        if versions.iter().any(|place| is_headless(self.services[*place].object)) {
+            return None;
+        }
+        let why = if versions.is_empty() { "is not among the manifests of the namespace" } else { "has a cluster IP" };
         let message = format!("the Service {subdomain} in subdomain {why}: the pods have no DNS names");
         let pointer = Some(format!("{}/spec/subdomain", workload.template_pointer()));
         // Without a hostname, it may be meant for what the pods call themselves; and an operator may make the Service.
@@ -88,22 +121,6 @@ impl<'a> Manifests<'a> {
         let finding = Finding { severity, pointer, ..Finding::new(code, workload.key(), message) };
         self.unless_unread(Resource::Service.kind(), subdomain, finding)
     }
-}
-
-/// Says which other workload a headless Service selects instead of a StatefulSet. One that selects nothing has a finding of its
-/// own, and so has one whose selector is not compared.
-fn selects_others(service: &Service, workload: &Workload, selected: &[(&Labels, &Workload)]) -> Option<String> {
-    let selector = service.selector.as_ref().filter(|selector| !selector.is_empty())?;
-    if Candidate::Workload(workload).is_selected_by(selector) {
-        return None;
-    }
-    let (_, other) = selected[selected.binary_search_by_key(&selector, |(selector, _)| *selector).ok()?];
-    Some(format!(
-        "the Service {} in serviceName selects the pods of {}, not those of {}, which have no DNS names",
-        service.meta.name,
-        workload_name(other),
-        workload_name(workload)
-    ))
 }
 
 /// Whether a Service is meant to have no cluster IP. An API server refuses other spellings of `None`, which is reported.

@@ -1,7 +1,7 @@
 //! The objects of one namespace.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeSet, HashMap},
     ops::Range,
 };
 
@@ -16,62 +16,103 @@ use super::{
     matching::{Candidate, may_be_added},
     unread_index::UnreadOfNamespace,
 };
-use crate::inventory::{
-    CustomResourcesOfNamespace,
-    workloads::{assume::WorkloadPods, autoscaler::Autoscaler, workload::Workload},
+use crate::{
+    inventory::{
+        CustomResourcesOfNamespace,
+        workloads::{assume::WorkloadPods, autoscaler::Autoscaler, workload::Workload},
+    },
+    units::Units,
 };
 
 /// A workload, and what became of it.
 pub(super) type WorkloadOutcome<'a> = (&'a Workload, &'a WorkloadPods);
 
+/// An object, and the number of its document.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Placed<T> {
+    pub(super) document: usize,
+    pub(super) object: T,
+}
+
 /// Key and value of a label.
 type Label<'a> = (&'a Text, &'a Text);
 
-/// The Services and workloads of a namespace.
+/// A selector of one unit, and the Services of the unit that have it, by their places.
+pub(super) struct SelectorOfUnit<'a> {
+    pub(super) selector: &'a Labels,
+    pub(super) services: Vec<(usize, Placed<&'a Service>)>,
+}
+
+/// The Services and workloads of a namespace, each kind in the order of the documents.
 #[derive(Default)]
 pub(super) struct Manifests<'a> {
-    pub(super) services: Vec<&'a Service>,
-    pub(super) pods: Vec<&'a Pod>,
-    pub(super) workloads: Vec<WorkloadOutcome<'a>>,
-    pub(super) autoscalers: Vec<&'a Autoscaler>,
+    pub(super) services: Vec<Placed<&'a Service>>,
+    pub(super) pods: Vec<Placed<&'a Pod>>,
+    pub(super) workloads: Vec<Placed<WorkloadOutcome<'a>>>,
+    pub(super) autoscalers: Vec<Placed<&'a Autoscaler>>,
     /// Objects of which a controller may make pods in the namespace.
     pub(super) custom_resources: Option<&'a CustomResourcesOfNamespace>,
     /// What of the namespace cannot be read.
     pub(super) unread: UnreadOfNamespace<'a>,
     /// The places of the workloads, and after them of the pods, in the index of all namespaces.
     pub(super) places: Range<usize>,
+    /// The documents at these places: of the workloads, and then of the pods, each in order.
+    documents: Vec<usize>,
+    /// The first documents of the units that have pods from a cluster, and no workloads; sorted.
+    recorded: Vec<usize>,
     /// The selectors of the Services, each once, with one of their labels, sorted by it.
     selectors: Vec<(Label<'a>, &'a Labels)>,
     /// Those that have no label which only a template gives.
     open_selectors: Vec<&'a Labels>,
     /// The places of the Services, by name.
-    by_name: BTreeMap<&'a str, usize>,
+    by_name: HashMap<&'a str, Vec<usize>, HashSeed>,
     /// The most pods that autoscalers allow, by the names of their workloads.
     most_replicas: HashMap<&'a str, i32, HashSeed>,
 }
 
 impl<'a> Manifests<'a> {
-    /// Whether all that is known of the namespace comes from a cluster, which shows the pods themselves.
-    pub(super) fn is_recorded(&self) -> bool {
-        self.workloads.is_empty() && self.pods.iter().any(|p| !p.reference.uid.is_empty())
+    /// Whether all that is known of a unit of the namespace comes from a cluster, which shows the pods themselves.
+    pub(super) fn is_recorded(&self, unit: &Range<usize>) -> bool {
+        self.recorded.binary_search(&unit.start).is_ok()
+    }
+
+    /// The units that have pods from a cluster, and no workloads.
+    fn find_recorded(&mut self, units: &Units) {
+        let unit = |document: usize| units.unit(document).start;
+        let with_workloads: BTreeSet<usize> = self.workloads.iter().map(|workload| unit(workload.document)).collect();
+        let recorded = self.pods.iter().filter(|pod| !pod.object.reference.uid.is_empty());
+        let recorded: BTreeSet<usize> = recorded.map(|pod| unit(pod.document)).collect();
+        self.recorded = recorded.difference(&with_workloads).copied().collect();
     }
 
     /// Makes the look-ups. To be called when all objects are added.
-    pub(super) fn index(&mut self, index: &mut CandidateIndex<'a>) {
+    pub(super) fn index(&mut self, index: &mut CandidateIndex<'a>, units: &Units) {
+        self.workloads.sort_by_key(|workload| workload.document);
+        self.find_recorded(units);
         let start = index.len();
-        self.workloads.iter().for_each(|(workload, _)| index.push(Candidate::Workload(workload)));
-        let is_recorded = self.is_recorded();
-        let is_compared = |p: &&&Pod| !is_recorded || p.reference.uid.is_empty();
-        self.pods.iter().filter(is_compared).for_each(|pod| index.push(Candidate::Pod(pod)));
+        for workload in &self.workloads {
+            index.push(Candidate::Workload(workload.object.0));
+            self.documents.push(workload.document);
+        }
+        for pod in &self.pods {
+            let is_written = || pod.object.reference.uid.is_empty();
+            if (is_written() || !self.is_recorded(&units.unit(pod.document))) && index.push(Candidate::Pod(pod.object))
+            {
+                self.documents.push(pod.document);
+            }
+        }
         self.places = start..index.len();
         for (place, service) in self.services.iter().enumerate() {
-            self.by_name.entry(&service.meta.name).or_insert(place);
+            self.by_name.entry(&service.object.meta.name).or_default().push(place);
         }
-        for autoscaler in &self.autoscalers {
+        for Placed { object: autoscaler, .. } in &self.autoscalers {
             let most = self.most_replicas.entry(&autoscaler.target.name).or_default();
             *most = autoscaler.max_replicas.max(autoscaler.min_replicas).max(*most);
         }
-        for (selector, _) in self.by_selector() {
+        let mut selectors: Vec<&Labels> = self.services.iter().filter_map(|s| selector(s.object)).collect();
+        selectors.sort_unstable();
+        selectors.dedup();
+        for selector in selectors {
             match selector.iter().find(|(key, _)| !may_be_added(key)) {
                 Some(label) => self.selectors.push((label, selector)),
                 None => self.open_selectors.push(selector),
@@ -80,17 +121,35 @@ impl<'a> Manifests<'a> {
         self.selectors.sort_unstable();
     }
 
-    /// The Services by their selectors, with their places; sorted. Services without one are left out.
-    pub(super) fn by_selector(&self) -> Vec<(&'a Labels, Vec<(usize, &'a Service)>)> {
-        let selector = |service: &'a Service| service.selector.as_ref().filter(|selector| !selector.is_empty());
-        let places = self.services.iter().copied().enumerate();
-        let mut all: Vec<(&Labels, usize, &Service)> =
-            places.filter_map(|(place, service)| Some((selector(service)?, place, service))).collect();
-        all.sort_unstable_by_key(|(selector, place, _)| (*selector, *place));
-        let services = |group: &[(&'a Labels, usize, &'a Service)]| {
-            (group[0].0, group.iter().map(|(_, place, service)| (*place, *service)).collect())
+    /// The places of the workloads, and of the pods, of a range of documents.
+    pub(super) fn places_in(&self, documents: &Range<usize>) -> [Range<usize>; 2] {
+        let (workloads, pods) = self.documents.split_at(self.workloads.len());
+        let places = |all: &[usize], start: usize| {
+            let place = |limit: usize| start + all.partition_point(|document| *document < limit);
+            place(documents.start)..place(documents.end)
         };
-        all.chunk_by(|a, b| a.0 == b.0).map(services).collect()
+        [places(workloads, self.places.start), places(pods, self.places.start + workloads.len())]
+    }
+
+    /// The document of the candidate at a place.
+    pub(super) fn document_at(&self, place: usize) -> usize {
+        self.documents[place - self.places.start]
+    }
+
+    /// The Services of each unit by their selectors, sorted. Services without one are left out.
+    pub(super) fn by_selector(&self, units: &Units) -> Vec<SelectorOfUnit<'a>> {
+        let mut all: Vec<(usize, &Labels, usize, Placed<&Service>)> = Vec::new();
+        for (place, service) in self.services.iter().enumerate() {
+            if let Some(selector) = selector(service.object) {
+                all.push((units.unit(service.document).start, selector, place, *service));
+            }
+        }
+        all.sort_unstable_by_key(|(unit, selector, place, _)| (*unit, *selector, *place));
+        let of_unit = |group: &[(usize, &'a Labels, usize, Placed<&'a Service>)]| SelectorOfUnit {
+            selector: group[0].1,
+            services: group.iter().map(|(_, _, place, service)| (*place, *service)).collect(),
+        };
+        all.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).map(of_unit).collect()
     }
 
     /// The most pods that an autoscaler allows a workload of this name, if there is one.
@@ -98,9 +157,10 @@ impl<'a> Manifests<'a> {
         self.most_replicas.get(workload.name.as_str()).copied()
     }
 
-    /// The Service of this name.
-    pub(super) fn service(&self, name: &Text) -> Option<&'a Service> {
-        self.by_name.get(name.as_str()).map(|place| self.services[*place])
+    /// The places of the Services of this name that are nearest to a document: several are versions of one.
+    pub(super) fn services_named(&self, name: &Text, document: usize, units: &Units) -> &[usize] {
+        let Some(places) = self.by_name.get(name.as_str()) else { return &[] };
+        nearest(places, document, units, |place| self.services[*place].document)
     }
 
     /// Selectors that select the pods of a candidate: of thousands, the first.
@@ -126,6 +186,25 @@ impl<'a> Manifests<'a> {
         let from = &self.selectors[self.selectors.partition_point(|(of, _)| *of < label)..];
         &from[..from.partition_point(|(of, _)| *of == label)]
     }
+}
+
+/// Of some objects in the order of their documents, those that are nearest to a document.
+pub(super) fn nearest<'l, T>(
+    all: &'l [T],
+    document: usize,
+    units: &Units,
+    document_of: impl Fn(&T) -> usize,
+) -> &'l [T] {
+    let within = |documents: Range<usize>| {
+        let place = |limit: usize| all.partition_point(|one| document_of(one) < limit);
+        &all[place(documents.start)..place(documents.end)]
+    };
+    units.nearest(document).map(within).find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+/// The selector of a Service, if it is not empty.
+pub(super) fn selector(service: &Service) -> Option<&Labels> {
+    service.selector.as_ref().filter(|selector| !selector.is_empty())
 }
 
 /// A finding about a field of a Service.

@@ -40,8 +40,12 @@ fn check((services, workloads): &(Vec<Service>, Vec<Workload>), comparisons: usi
         custom_resources: &CustomResources::default(),
         unread: &UnreadObjects::default(),
         assumed_namespace: "default",
+        documents: &ObjectDocuments::one(services.len(), 0, workloads.len(), 0),
+        units: &Units::one(1),
+        unrendered: &[],
+        in_tests: &[],
     };
-    findings_within(&objects, comparisons)
+    findings_within(&objects, comparisons).into_iter().map(|placed| placed.object).collect()
 }
 
 /// How many findings of each code there are, and the message of the first.

@@ -30,15 +30,16 @@ mod unread_index;
 #[cfg(test)]
 mod unread_tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::{
     candidate_index::CandidateIndex,
     comparisons::{Comparisons, MAX_COMPARISONS},
     listing::{ServiceNames, list},
-    manifests::Manifests,
+    manifests::{Manifests, Placed},
     scale_targets::{ByOwner, ScaleTargets},
     scaling_metrics::MetricChecks,
+    selection::MAX_VERSIONS,
     service_checks::{CheckedServices, ServiceChecks},
     unmatched::Namespaces,
 };
@@ -59,7 +60,10 @@ use super::{
     unread::UnreadObjects,
     workload::{Workload, WorkloadController, api_group},
 };
-use crate::inventory::CustomResources;
+use crate::{
+    inventory::{CustomResources, Inventory},
+    units::Units,
+};
 
 /// The objects that are compared.
 #[derive(Clone, Copy, Debug)]
@@ -80,37 +84,69 @@ pub struct ComparedObjects<'a> {
     pub unread: &'a UnreadObjects,
     /// The namespace of objects that do not name one; empty if all name theirs.
     pub assumed_namespace: &'a str,
+    /// The documents of the objects.
+    pub documents: &'a ObjectDocuments,
+    /// What is applied together.
+    pub units: &'a Units,
+    /// For each document, whether a kustomization changes it before it is applied; those beyond the end are applied as they are.
+    pub unrendered: &'a [bool],
+    /// For each document, whether it is data of a test, which is complete only in itself.
+    pub in_tests: &'a [bool],
 }
 
-/// The findings about Services and workloads, by namespace.
-pub fn findings(objects: &ComparedObjects<'_>) -> Vec<Finding> {
-    findings_within(objects, MAX_COMPARISONS)
+/// The numbers of the documents that objects come from, for each kind in the order of the objects. They ascend.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are Kubernetes' kinds")]
+pub struct ObjectDocuments {
+    pub services: Vec<usize>,
+    pub pods: Vec<usize>,
+    pub workloads: Vec<usize>,
+    pub autoscalers: Vec<usize>,
+    pub nodes: Vec<usize>,
+}
+
+impl ObjectDocuments {
+    /// All of them from one document.
+    pub fn one(services: usize, pods: usize, workloads: usize, autoscalers: usize) -> Self {
+        let [services, pods, workloads, autoscalers] =
+            [services, pods, workloads, autoscalers].map(|count| vec![0; count]);
+        Self { services, pods, workloads, autoscalers, nodes: Vec::new() }
+    }
+
+    /// Adds the objects of a document.
+    pub fn add(&mut self, document: usize, objects: &Inventory) {
+        let Self { services, pods, workloads, autoscalers, nodes } = self;
+        let counts = [
+            objects.services.len(),
+            objects.pods.len(),
+            objects.workloads.len(),
+            objects.autoscalers.len(),
+            objects.nodes.len(),
+        ];
+        for (of_kind, count) in [services, pods, workloads, autoscalers, nodes].into_iter().zip(counts) {
+            of_kind.extend(std::iter::repeat_n(document, count));
+        }
+    }
+}
+
+/// The findings about Services and workloads, by namespace, each with the number of the document that it is about.
+pub fn findings(objects: &ComparedObjects<'_>) -> Vec<(usize, Finding)> {
+    let findings = findings_within(objects, MAX_COMPARISONS);
+    findings.into_iter().map(|Placed { document, object }| (document, object)).collect()
 }
 
 /// The same, with a limit on comparisons.
-fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Finding> {
+fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Placed<Finding>> {
     let unread = UnreadIndex::new(objects.unread);
-    let mut all: BTreeMap<&Text, Manifests<'_>> = BTreeMap::new();
-    for (place, outcome) in objects.outcomes {
-        let workload = &objects.workloads[*place];
-        all.entry(&workload.namespace).or_default().workloads.push((workload, outcome));
-    }
-    for service in objects.services {
-        all.entry(&service.meta.namespace).or_default().services.push(service);
-    }
-    for autoscaler in objects.autoscalers {
-        all.entry(&autoscaler.namespace).or_default().autoscalers.push(autoscaler);
-    }
-    for pod in objects.pods {
-        all.entry(pod.namespace()).or_default().pods.push(pod);
-    }
-    let mut index = CandidateIndex::default();
-    for (namespace, manifests) in &mut all {
-        manifests.custom_resources = objects.custom_resources.of(namespace);
-        manifests.unread = unread.of(namespace);
-        manifests.index(&mut index);
-    }
-    let namespaces = Namespaces { all: &all, index: &index, assumed: objects.assumed_namespace };
+    let (all, index) = by_namespace(objects, &unread);
+    let namespaces = Namespaces {
+        all: &all,
+        index: &index,
+        units: objects.units,
+        unrendered: objects.unrendered,
+        in_tests: objects.in_tests,
+        assumed: objects.assumed_namespace,
+    };
     let mut elsewhere = ByOwner::default();
     for (place, _) in objects.outcomes.iter().filter(|_| !objects.autoscalers.is_empty()) {
         let workload = &objects.workloads[*place];
@@ -123,17 +159,52 @@ fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Fin
         services.check(&comparisons);
         let CheckedServices { findings: of_services, backed, selected } = services.finish();
         findings.extend(of_services);
-        for ((workload, outcome), backed) in manifests.workloads.iter().zip(&backed) {
-            findings.extend(check_pods(workload, outcome));
-            findings.extend(check_probes(workload));
-            findings.extend(manifests.check_governing_service(workload, &selected));
-            findings.extend(manifests.check_subdomain(workload));
-            findings.extend(check_rollout(workload, outcome, &backed.alone));
-            findings.extend(check_readiness(workload, &backed.waiting));
+        for (placed, backed) in manifests.workloads.iter().zip(&backed) {
+            let Placed { document, object: (workload, outcome) } = *placed;
+            let at = Placed { document, object: workload };
+            let mut of_workload: Vec<Finding> = check_pods(workload, outcome).into_iter().collect();
+            of_workload.extend(check_probes(workload));
+            if namespaces.is_judged(document) {
+                of_workload.extend(manifests.check_governing_service(at, &selected, objects.units));
+                of_workload.extend(manifests.check_subdomain(at, objects.units));
+                of_workload.extend(check_rollout(workload, outcome, &backed.alone));
+                of_workload.extend(check_readiness(workload, &backed.waiting));
+            }
+            findings.extend(of_workload.into_iter().map(|object| Placed { document, object }));
         }
         findings.extend(manifests.check_autoscalers(&namespaces, &elsewhere, &comparisons));
     }
     findings
+}
+
+/// The objects of each namespace, and the index of all that selectors may select.
+fn by_namespace<'a>(
+    objects: &ComparedObjects<'a>,
+    unread: &'a UnreadIndex<'a>,
+) -> (BTreeMap<&'a Text, Manifests<'a>>, CandidateIndex<'a>) {
+    let mut all: BTreeMap<&Text, Manifests<'_>> = BTreeMap::new();
+    let documents = objects.documents;
+    for (place, outcome) in objects.outcomes {
+        let workload = &objects.workloads[*place];
+        let placed = Placed { document: documents.workloads[*place], object: (workload, outcome) };
+        all.entry(&workload.namespace).or_default().workloads.push(placed);
+    }
+    for (object, document) in objects.services.iter().zip(&documents.services) {
+        all.entry(&object.meta.namespace).or_default().services.push(Placed { document: *document, object });
+    }
+    for (object, document) in objects.autoscalers.iter().zip(&documents.autoscalers) {
+        all.entry(&object.namespace).or_default().autoscalers.push(Placed { document: *document, object });
+    }
+    for (object, document) in objects.pods.iter().zip(&documents.pods) {
+        all.entry(object.namespace()).or_default().pods.push(Placed { document: *document, object });
+    }
+    let mut index = CandidateIndex::default();
+    for (namespace, manifests) in &mut all {
+        manifests.custom_resources = objects.custom_resources.of(namespace);
+        manifests.unread = unread.of(namespace);
+        manifests.index(&mut index, objects.units);
+    }
+    (all, index)
 }
 
 impl<'a> Manifests<'a> {
@@ -143,21 +214,35 @@ impl<'a> Manifests<'a> {
         namespaces: &Namespaces<'_, 'a>,
         elsewhere: &ByOwner<'a>,
         comparisons: &Comparisons,
-    ) -> Vec<Finding> {
+    ) -> Vec<Placed<Finding>> {
         if self.autoscalers.is_empty() {
             return Vec::new();
         }
         let targets = ScaleTargets::new(self, namespaces, elsewhere, comparisons);
         let mut metrics = MetricChecks::default();
         let mut findings = Vec::new();
-        for autoscaler in &self.autoscalers {
-            findings.extend(targets.check(autoscaler));
-            let workload = targets.of(autoscaler);
-            findings.extend(workload.map(|w| metrics.check(autoscaler, w, comparisons)).unwrap_or_default());
+        for autoscaler in self.autoscalers.iter().filter(|autoscaler| namespaces.is_judged(autoscaler.document)) {
+            let mut found: Vec<Finding> = targets.check(*autoscaler).into_iter().collect();
+            let versions = targets.of(*autoscaler).iter().take(MAX_VERSIONS);
+            found.extend(in_all_versions(
+                versions.map(|workload| metrics.check(autoscaler.object, workload.object, comparisons)),
+            ));
+            findings.extend(found.into_iter().map(|object| Placed { document: autoscaler.document, object }));
         }
-        findings.extend(self.check_several_autoscalers());
+        findings.extend(self.check_several_autoscalers(namespaces));
         findings
     }
+}
+
+/// What is found in each of several versions, in the words of the first one.
+fn in_all_versions(mut found: impl Iterator<Item = Vec<Finding>>) -> Vec<Finding> {
+    let place = |finding: &Finding| (finding.code, finding.pointer.clone());
+    let mut common = found.next().unwrap_or_default();
+    for other in found {
+        let of_other: BTreeSet<_> = other.iter().map(place).collect();
+        common.retain(|finding| of_other.contains(&place(finding)));
+    }
+    common
 }
 
 /// Whether a rollout may leave the Services empty that have no other workload.

@@ -110,6 +110,7 @@ pub(super) struct NearMiss<'a> {
     unknown: usize,
     /// How many letters differ in all of them.
     distance: usize,
+    is_alike: bool,
 }
 
 impl<'a> NearMiss<'a> {
@@ -142,7 +143,13 @@ impl<'a> NearMiss<'a> {
         if unknown > most {
             return Ok(None);
         }
-        let limit = best.filter(|b| b.unknown == unknown).map_or(usize::MAX, |b| b.distance);
+        let is_alike = is_alike(selector, candidate);
+        let limit = match best.filter(|b| b.unknown == unknown) {
+            Some(best) if best.is_alike == is_alike => best.distance,
+            // Rather another value of a label than a label that has nothing to do with it.
+            Some(_) if !is_alike => return Ok(None),
+            _ => usize::MAX,
+        };
         let labels = candidate.labels();
         let mut distance = 0;
         for (key, value) in differing() {
@@ -159,7 +166,7 @@ impl<'a> NearMiss<'a> {
         }
         let differing: Vec<_> = differing().collect();
         let same = selector.len() - differing.len();
-        Ok((distance < limit).then_some(Self { candidate, same, differing, unknown, distance }))
+        Ok((distance < limit).then_some(Self { candidate, same, differing, unknown, distance, is_alike }))
     }
 
     /// Whether it looks like a typo: the pods have the other labels, and of this one almost the value, or the
@@ -171,6 +178,11 @@ impl<'a> NearMiss<'a> {
             Some(other) => typo(value, other).is_some(),
             None => almost_key(labels, key, value).is_some(),
         }
+    }
+
+    /// Whether it has anything in common with the selector: a key or a value.
+    pub(super) fn is_alike(&self) -> bool {
+        self.is_alike
     }
 
     /// Whether the pods may get the missing labels while they run, as programs mark the leader of a group: they have the
@@ -215,6 +227,16 @@ impl<'a> NearMiss<'a> {
         let all: Vec<String> = self.differing.iter().take(3).map(difference).collect();
         format!("{}, which has {}", self.candidate.name(), all.join(", "))
     }
+}
+
+/// Whether a candidate has anything in common with a selector: a key or a value. Labels that are missing are a mistake.
+fn is_alike(selector: &Labels, candidate: Candidate<'_>) -> bool {
+    let labels = candidate.labels();
+    let values: Vec<&Text> = labels.iter().take(MAX_LABELS).map(|(_, value)| value).collect();
+    let has = |(key, value): (&Text, &Text)| {
+        labels.contains_key(key) || may_be_added(key) || candidate.has_itself(key, value) || values.contains(&value)
+    };
+    labels.is_empty() || selector.iter().take(MAX_LABELS).any(has)
 }
 
 /// The key under which the labels have `value`, if it is `key` but for a letter or two.

@@ -12,7 +12,10 @@ use roster_engine::{
 };
 
 use super::{
-    comparisons::Comparisons, manifests::Manifests, matching::workload_name, unmatched::Namespaces,
+    comparisons::Comparisons,
+    manifests::{Manifests, Placed, nearest},
+    matching::workload_name,
+    unmatched::Namespaces,
     unread_index::UnreadMatch,
 };
 use crate::inventory::workloads::{
@@ -40,7 +43,8 @@ pub(super) struct ScaleTargets<'n, 'a> {
     elsewhere: &'n ByOwner<'a>,
     comparisons: &'n Comparisons,
     by_kind: HashMap<&'a str, Vec<&'a Workload>, HashSeed>,
-    by_owner: ByOwner<'a>,
+    /// Those of one name, kind and API group: several are versions of one.
+    by_owner: HashMap<(&'a str, &'a str, &'a str), Vec<Placed<&'a Workload>>, HashSeed>,
     /// The first of a name and a kind, whatever the API group.
     by_name_and_kind: HashMap<(&'a str, &'a str), &'a Workload, HashSeed>,
     by_name: HashMap<&'a str, OfName<'a>, HashSeed>,
@@ -82,7 +86,7 @@ impl Manifests<'_> {
     pub(super) fn unless_unread(&self, kind: &str, name: &str, finding: Finding) -> Option<Finding> {
         match self.unread.may_be(kind, name) {
             None => Some(finding),
-            Some(UnreadMatch::Known(_)) => None,
+            Some(UnreadMatch::Known(_) | UnreadMatch::Unrendered) => None,
             Some(UnreadMatch::Possible(unread)) => {
                 let message =
                     format!("{}; not checked: whether it is in {unread}, which cannot be read", finding.message);
@@ -106,14 +110,15 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
             elsewhere,
             comparisons,
             by_kind: HashMap::default(),
-            by_owner: ByOwner::default(),
+            by_owner: HashMap::default(),
             by_name_and_kind: HashMap::default(),
             by_name: HashMap::default(),
         };
-        for (workload, _) in &manifests.workloads {
+        for Placed { document, object: (workload, _) } in &manifests.workloads {
+            let placed = Placed { document: *document, object: *workload };
             let (name, kind) = (workload.name.as_str(), workload.kind.as_str());
             this.by_kind.entry(kind).or_default().push(*workload);
-            this.by_owner.entry((name, kind, api_group(&workload.api_version))).or_insert(*workload);
+            this.by_owner.entry((name, kind, api_group(&workload.api_version))).or_default().push(placed);
             this.by_name_and_kind.entry((name, kind)).or_insert(*workload);
             let of_name = this.by_name.entry(name).or_insert(OfName { first: workload, scalable: None });
             if workload.resource().is_some_and(|resource| SCALABLE.contains(&resource)) {
@@ -123,14 +128,17 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
         this
     }
 
-    /// The workload that an autoscaler names.
-    pub(super) fn of(&self, autoscaler: &Autoscaler) -> Option<&'a Workload> {
-        let target = &autoscaler.target;
-        self.by_owner.get(&(target.name.as_str(), target.kind.as_str(), api_group(&target.api_version))).copied()
+    /// The workloads that an autoscaler names, and that are nearest to it.
+    pub(super) fn of<'s>(&'s self, autoscaler: Placed<&'s Autoscaler>) -> &'s [Placed<&'a Workload>] {
+        let target = &autoscaler.object.target;
+        let owner = (target.name.as_str(), target.kind.as_str(), api_group(&target.api_version));
+        let Some(versions) = self.by_owner.get(&owner) else { return &[] };
+        nearest(versions, autoscaler.document, self.namespaces.units, |version| version.document)
     }
 
     /// The finding about the workload that an autoscaler names.
-    pub(super) fn check(&self, autoscaler: &Autoscaler) -> Option<Finding> {
+    pub(super) fn check(&self, placed: Placed<&Autoscaler>) -> Option<Finding> {
+        let autoscaler = placed.object;
         let target = &autoscaler.target;
         if target.name.is_empty() {
             return None;
@@ -139,7 +147,7 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
         let is_certain = certain.is_some();
         let TargetFault { code, severity, field, message } = match certain {
             Some(fault) => fault,
-            None if self.of(autoscaler).is_some() => return None,
+            None if !self.of(placed).is_empty() => return None,
             None => self.missing(target)?,
         };
         let pointer = format!("/spec/scaleTargetRef/{field}");
@@ -192,7 +200,7 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
         let other = *self.elsewhere.get(&(&*target.name, &*target.kind, api_group(&target.api_version)))?;
         let message = format!("{named} of the namespace, but of namespace {}", other.namespace);
         let fault = TargetFault::missing("name", message);
-        let own = self.manifests.autoscalers.first().map_or("", |autoscaler| autoscaler.namespace.as_str());
+        let own = self.manifests.autoscalers.first().map_or("", |placed| placed.object.namespace.as_str());
         let is_placed = [own, other.namespace.as_str()].iter().all(|namespace| *namespace != self.namespaces.assumed);
         let there = self.namespaces.all.get(&other.namespace);
         let is_scaled = there.is_some_and(|there| there.most_replicas(other).is_some());

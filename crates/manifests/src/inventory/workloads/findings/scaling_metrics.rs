@@ -12,8 +12,12 @@ use roster_engine::{
 };
 
 use super::{
-    comparisons::Comparisons, listing::list, manifests::Manifests, matching::workload_name,
+    comparisons::Comparisons,
+    listing::list,
+    manifests::{Manifests, Placed},
+    matching::workload_name,
     scale_targets::of_autoscaler,
+    unmatched::Namespaces,
 };
 use crate::inventory::workloads::{
     autoscaler::{Autoscaler, ResourceMetric},
@@ -167,17 +171,18 @@ fn target(autoscaler: &Autoscaler) -> (&Text, &Text, &str) {
 }
 
 impl Manifests<'_> {
-    /// The findings about workloads that several autoscalers name: the controller acts for none of them
-    /// (`AmbiguousSelector`). Those of overlays are alternatives.
-    pub(super) fn check_several_autoscalers(&self) -> Vec<Finding> {
+    /// The findings about workloads that several autoscalers of one unit name: the controller acts for none of them
+    /// (`AmbiguousSelector`).
+    pub(super) fn check_several_autoscalers(&self, namespaces: &Namespaces<'_, '_>) -> Vec<Placed<Finding>> {
+        let unit = |autoscaler: &Placed<&Autoscaler>| namespaces.units.unit(autoscaler.document).start;
         let mut all = self.autoscalers.clone();
-        all.retain(|a| !a.is_of_overlay && !a.target.name.is_empty());
+        all.retain(|a| namespaces.is_judged(a.document) && !a.object.target.name.is_empty());
         // Stable: the autoscalers of one workload stay in their order.
-        all.sort_by_key(|a| target(a));
+        all.sort_by_key(|a| (unit(a), target(a.object)));
         let mut findings = Vec::new();
-        for autoscalers in all.chunk_by(|a, b| target(a) == target(b)) {
-            let (kind, name, _) = target(autoscalers[0]);
-            let names: BTreeSet<&str> = autoscalers.iter().map(|a| a.name.as_str()).collect();
+        for autoscalers in all.chunk_by(|a, b| (unit(a), target(a.object)) == (unit(b), target(b.object))) {
+            let (kind, name, _) = target(autoscalers[0].object);
+            let names: BTreeSet<&str> = autoscalers.iter().map(|a| a.object.name.as_str()).collect();
             if names.len() < 2 {
                 continue;
             }
@@ -189,7 +194,10 @@ impl Manifests<'_> {
                 list(names.into_iter())
             );
             let pointer = || "/spec/scaleTargetRef".to_owned();
-            let finding = |a: &&Autoscaler| of_autoscaler(Reason::SeveralAutoscalers, a, pointer(), message.clone());
+            let finding = |a: &Placed<&Autoscaler>| Placed {
+                document: a.document,
+                object: of_autoscaler(Reason::SeveralAutoscalers, a.object, pointer(), message.clone()),
+            };
             findings.extend(autoscalers.iter().map(finding));
         }
         findings

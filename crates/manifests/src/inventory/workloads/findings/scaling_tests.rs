@@ -170,8 +170,12 @@ fn an_autoscaler_scales_workloads_of_its_own_namespace() {
             custom_resources: &CustomResources::default(),
             unread: &UnreadObjects::default(),
             assumed_namespace: "default",
+            documents: &ObjectDocuments::one(0, 0, workloads.len(), scalers.len()),
+            units: &Units::one(1),
+            unrendered: &[],
+            in_tests: &[],
         });
-        let got: Vec<String> = found.iter().map(|f| format!("{} {}", f.severity, f.message)).collect();
+        let got: Vec<String> = found.iter().map(|(_, f)| format!("{} {}", f.severity, f.message)).collect();
         assert_eq!(got, want, "{scalers:?}");
     }
 }

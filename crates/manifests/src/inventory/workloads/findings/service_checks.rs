@@ -1,20 +1,21 @@
 //! The checks of the Services of one namespace.
 
 use roster_engine::{
-    model::{Labels, Service, ServiceType, Text},
+    model::{Service, ServiceType, Text},
     phrase::counted,
     reason::{Finding, Reason},
 };
 
 use super::{
     comparisons::{Comparisons, NotCompared},
+    in_all_versions,
     listing::ServiceNames,
-    manifests::{Manifests, of_service},
+    manifests::{Manifests, Placed, SelectorOfUnit, of_service},
     matching::workload_name,
     near_miss::NearbyCandidates,
     ports::SelectedPorts,
-    selection::Selection,
-    unmatched::{Namespaces, SelectorFault, not_checked},
+    selection::{Search, Selected, Selection},
+    unmatched::{Namespaces, SelectorFault, not_checked, typo},
     unread_index::UnreadMatch,
 };
 use crate::inventory::workloads::{assume::WorkloadPods, workload::Workload};
@@ -28,8 +29,8 @@ pub(super) struct BackedServices<'a> {
     pub(super) waiting: ServiceNames<'a>,
 }
 
-/// The checks of the Services of a namespace. Those with equal selectors are checked together: any number of Services may
-/// select the same thousands of workloads.
+/// The checks of the Services of a namespace. Those of a unit with equal selectors are checked together: any number of Services
+/// may select the same thousands of workloads.
 pub(super) struct ServiceChecks<'n, 'a> {
     namespace: &'a Text,
     manifests: &'n Manifests<'a>,
@@ -42,16 +43,17 @@ pub(super) struct ServiceChecks<'n, 'a> {
     backed: Vec<BackedServices<'a>>,
     selected: SelectedWorkloads<'a>,
     /// The Services whose selectors are not compared, with their places.
-    not_compared: Vec<(usize, &'a Service)>,
+    not_compared: Vec<(usize, Placed<&'a Service>)>,
 }
 
-/// The first workload that each selector of a namespace selects for certain, if it selects one; sorted by selector.
-pub(super) type SelectedWorkloads<'a> = Vec<(&'a Labels, &'a Workload)>;
+/// The first workload that each Service of a namespace selects for certain, if it selects one; sorted by the places of the
+/// Services.
+pub(super) type SelectedWorkloads<'a> = Vec<(usize, &'a Workload)>;
 
 /// What was found about the Services of a namespace.
 pub(super) struct CheckedServices<'a> {
-    /// The findings, in the order of the Services.
-    pub(super) findings: Vec<Finding>,
+    /// The findings with their documents, in the order of the Services.
+    pub(super) findings: Vec<Placed<Finding>>,
     /// The Services of each workload, by its place.
     pub(super) backed: Vec<BackedServices<'a>>,
     pub(super) selected: SelectedWorkloads<'a>,
@@ -76,7 +78,12 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
     pub(super) fn finish(mut self) -> CheckedServices<'a> {
         self.report_not_compared();
         self.findings.sort_by_key(|(place, _)| *place);
-        let findings = self.findings.into_iter().flat_map(|(_, findings)| findings).collect();
+        self.selected.sort_by_key(|(place, _)| *place);
+        let document = |place: usize| self.manifests.services[place].document;
+        let placed = |(place, findings): (usize, Vec<Finding>)| {
+            findings.into_iter().map(move |object| Placed { document: document(place), object })
+        };
+        let findings = self.findings.into_iter().flat_map(placed).collect();
         CheckedServices { findings, backed: self.backed, selected: self.selected }
     }
 
@@ -88,58 +95,64 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
             more => format!("the selectors of this and of {} of the namespace are", counted(more, "more Service")),
         };
         let message = format!("{which} not compared with all labels: they have too many combinations");
-        self.findings.push((*place, vec![of_service(Reason::SelectorNotChecked, first, "/spec/selector", message)]));
+        let finding = of_service(Reason::SelectorNotChecked, first.object, "/spec/selector", message);
+        self.findings.push((*place, vec![finding]));
     }
 
     /// Checks all Services.
     pub(super) fn check(&mut self, comparisons: &Comparisons) {
-        if self.manifests.is_recorded() {
-            return;
-        }
-        for (selector, mut services) in self.manifests.by_selector() {
-            services.retain(|(_, service)| service.kind != ServiceType::ExternalName);
-            if !services.is_empty() {
-                self.check_selector(selector, &services, comparisons);
+        for SelectorOfUnit { selector, mut services } in self.manifests.by_selector(self.namespaces.units) {
+            let is_checked = |service: &Placed<&Service>| {
+                !self.manifests.is_recorded(&self.namespaces.units.unit(service.document))
+                    && self.namespaces.is_judged(service.document)
+                    && service.object.kind != ServiceType::ExternalName
+            };
+            services.retain(|(_, service)| is_checked(service));
+            if let Some((_, first)) = services.first() {
+                let (manifests, index, units) = (self.manifests, self.namespaces.index, self.namespaces.units);
+                let search = Search { selector, document: first.document, manifests, index, units, comparisons };
+                self.check_selector(&search, &services);
             }
         }
     }
 
     /// Checks the Services that have this selector.
-    fn check_selector(&mut self, selector: &'a Labels, services: &[(usize, &'a Service)], comparisons: &Comparisons) {
-        let Ok(fault) = self.fault_or_check(selector, services, comparisons) else {
+    fn check_selector(&mut self, search: &Search<'_, 'a>, services: &[(usize, Placed<&'a Service>)]) {
+        let Ok(fault) = self.fault_or_check(search, services) else {
             self.not_compared.extend(services);
             return;
         };
         if let Some(SelectorFault { code, severity, message }) = fault {
             let finding =
                 |service| Finding { severity, ..of_service(code, service, "/spec/selector", message.clone()) };
-            self.findings.extend(services.iter().map(|(place, service)| (*place, vec![finding(service)])));
+            self.findings.extend(services.iter().map(|(place, service)| (*place, vec![finding(service.object)])));
         }
     }
 
     /// The fault of a selector that selects no workload. If it selects some, these are checked.
     fn fault_or_check(
         &mut self,
-        selector: &'a Labels,
-        services: &[(usize, &'a Service)],
-        comparisons: &Comparisons,
+        search: &Search<'_, 'a>,
+        services: &[(usize, Placed<&'a Service>)],
     ) -> Result<Option<SelectorFault>, NotCompared> {
-        let selection = Selection::find(selector, self.manifests, self.namespaces.index, comparisons)?;
-        if !selection.workloads.is_empty() {
-            self.selected.extend(selection.workloads.first().map(|(workload, _)| (selector, *workload)));
-            self.check_selected(selector, &selection, services, comparisons);
+        let selector = search.selector;
+        let (is_possible, versions) = match search.run()? {
+            Selected::Here(selection) => (false, vec![selection]),
+            Selected::Nearest(versions) => (false, versions),
+            Selected::Possibly => (true, Vec::new()),
+            Selected::Nothing => (false, Vec::new()),
+            Selected::Beyond(workload, asked) => {
+                let fault = asked.fault(workload, self.manifests);
+                return Ok(match self.manifests.unread.selected_by(selector, Some(search.document)) {
+                    None => fault,
+                    Some(UnreadMatch::Known(_) | UnreadMatch::Unrendered) => None,
+                    Some(UnreadMatch::Possible(unread)) => fault.map(|fault| not_checked(&fault.message, &unread)),
+                });
+            }
+        };
+        if !versions.is_empty() {
+            self.check_selected(search, &versions, services);
             return Ok(None);
-        }
-        if !selection.pods.is_empty() {
-            return Ok(None);
-        }
-        if let Some((workload, asked)) = selection.beyond {
-            let fault = asked.fault(workload, self.manifests);
-            return Ok(match self.manifests.unread.selected_by(selector) {
-                None => fault,
-                Some(UnreadMatch::Known(_)) => None,
-                Some(UnreadMatch::Possible(unread)) => fault.map(|fault| not_checked(&fault.message, &unread)),
-            });
         }
         let (places, unread) = (self.manifests.places.clone(), self.manifests.unread);
         let nearby = self.nearby.get_or_insert_with(|| {
@@ -147,24 +160,58 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
             candidates.extend(unread.labelled());
             NearbyCandidates::new(candidates)
         });
-        if selection.is_possible {
-            return self.namespaces.typo(self.namespace, selector, nearby, comparisons);
+        if is_possible {
+            return typo(self.namespace, search, nearby);
         }
-        self.namespaces.unmatched(self.namespace, selector, nearby, comparisons)
+        self.namespaces.unmatched(self.namespace, search, nearby)
     }
 
-    /// Checks the Services that select these workloads.
+    /// Checks the Services that select workloads. There may be several versions of these.
     fn check_selected(
         &mut self,
-        selector: &Labels,
-        selection: &Selection<'a>,
-        services: &[(usize, &'a Service)],
-        comparisons: &Comparisons,
+        search: &Search<'_, 'a>,
+        versions: &[Selection<'a>],
+        services: &[(usize, Placed<&'a Service>)],
     ) {
         // What cannot be read may be behind them as well.
-        let is_all = self.manifests.unread.selected_by(selector).is_none();
-        let several = selection.several_workloads();
-        let mut ports = SelectedPorts::new(selection);
+        let is_all = self.manifests.unread.selected_by(search.selector, Some(search.document)).is_none();
+        let mut of_versions: Vec<_> = versions.iter().map(|version| SelectionChecks::new(version, is_all)).collect();
+        for (place, service) in services {
+            let found = of_versions.iter_mut().map(|version| version.check(service.object, search.comparisons));
+            self.findings.push((*place, in_all_versions(found)));
+        }
+        let [selection] = versions else { return };
+        if let Some((workload, _)) = selection.workloads.first() {
+            self.selected.extend(services.iter().map(|(place, _)| (*place, *workload)));
+        }
+        self.add_backed(selection, is_all, services);
+    }
+
+    /// Adds the Services to those of the workloads. `is_all`: nothing else is behind them.
+    fn add_backed(&mut self, selection: &Selection<'a>, is_all: bool, services: &[(usize, Placed<&'a Service>)]) {
+        let all: Vec<(usize, &Service)> = services.iter().map(|(place, service)| (*place, service.object)).collect();
+        // A Service that publishes pods before they are ready does not wait.
+        let waiting: Vec<_> = all.iter().copied().filter(|(_, s)| !s.publish_not_ready).collect();
+        for place in &selection.places {
+            self.backed[*place].waiting.add(&waiting);
+        }
+        if let ([place], true, true) = (selection.places.as_slice(), is_all, selection.pods.is_empty()) {
+            self.backed[*place].alone.add(&all);
+        }
+    }
+}
+
+/// What is checked of the Services that select the same workloads.
+struct SelectionChecks<'a> {
+    ports: SelectedPorts<'a>,
+    /// Why there are no pods.
+    no_pods: Option<String>,
+    several: Option<String>,
+}
+
+impl<'a> SelectionChecks<'a> {
+    /// `is_all`: nothing else is selected.
+    fn new(selection: &Selection<'a>, is_all: bool) -> Self {
         let no_pods = match selection.workloads.as_slice() {
             [(workload, WorkloadPods::None(why))]
                 if is_all && selection.pods.is_empty() && !why.is_refusal() && !workload.is_hook =>
@@ -174,29 +221,18 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
             }
             _ => None,
         };
-        for (place, service) in services {
-            let mut findings = Vec::new();
-            ports.check(service, comparisons, &mut findings);
-            let of_selector = |code, message: &String| of_service(code, service, "/spec/selector", message.clone());
-            findings.extend(no_pods.as_ref().map(|message| of_selector(Reason::NoReplicas, message)));
-            findings.extend(several.as_ref().map(|names| {
-                let message = format!("the selector matches the pods of several workloads: {names}");
-                of_selector(Reason::SeveralWorkloads, &message)
-            }));
-            self.findings.push((*place, findings));
-        }
-        self.add_backed(selection, is_all, services);
+        Self { ports: SelectedPorts::new(selection), no_pods, several: selection.several_workloads() }
     }
 
-    /// Adds the Services to those of the workloads. `is_all`: nothing else is behind them.
-    fn add_backed(&mut self, selection: &Selection<'a>, is_all: bool, services: &[(usize, &'a Service)]) {
-        // A Service that publishes pods before they are ready does not wait.
-        let waiting: Vec<_> = services.iter().copied().filter(|(_, s)| !s.publish_not_ready).collect();
-        for place in &selection.places {
-            self.backed[*place].waiting.add(&waiting);
-        }
-        if let ([place], true, true) = (selection.places.as_slice(), is_all, selection.pods.is_empty()) {
-            self.backed[*place].alone.add(services);
-        }
+    fn check(&mut self, service: &'a Service, comparisons: &Comparisons) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        self.ports.check(service, comparisons, &mut findings);
+        let of_selector = |code, message: &String| of_service(code, service, "/spec/selector", message.clone());
+        findings.extend(self.no_pods.as_ref().map(|message| of_selector(Reason::NoReplicas, message)));
+        findings.extend(self.several.as_ref().map(|names| {
+            let message = format!("the selector matches the pods of several workloads: {names}");
+            of_selector(Reason::SeveralWorkloads, &message)
+        }));
+        findings
     }
 }

@@ -78,7 +78,17 @@ fn found_in(all: &Objects) -> Vec<Finding> {
         custom_resources: &all.custom_resources,
         unread: &all.unread,
         assumed_namespace: "default",
+        documents: &ObjectDocuments::one(
+            all.services.len(),
+            all.pods.len(),
+            all.workloads.len(),
+            all.autoscalers.len(),
+        ),
+        units: &Units::one(1),
+        unrendered: &[],
+        in_tests: &[],
     });
+    let found: Vec<Finding> = found.into_iter().map(|(_, finding)| finding).collect();
     for finding in &found {
         assert!(finding.code.severities().contains(&finding.severity), "{finding:?}");
     }
@@ -464,8 +474,12 @@ fn across(given: &[(&str, &str, Value)]) -> Vec<String> {
         custom_resources: &CustomResources::default(),
         unread: &UnreadObjects::default(),
         assumed_namespace: "default",
+        documents: &ObjectDocuments::one(all.services.len(), 0, all.workloads.len(), all.autoscalers.len()),
+        units: &Units::one(1),
+        unrendered: &[],
+        in_tests: &[],
     });
-    found.into_iter().map(|f| format!("{:?} {} {}", f.severity, f.code, f.object.name)).collect()
+    found.into_iter().map(|(_, f)| format!("{:?} {} {}", f.severity, f.code, f.object.name)).collect()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A selector that matches no workload and no pod of its namespace, and what was probably meant.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use roster_engine::{
     model::{Labels, Text},
@@ -13,8 +13,10 @@ use super::{
     manifests::Manifests,
     matching::Candidate,
     near_miss::{NearMiss, NearbyCandidates},
+    selection::Search,
     unread_index::UnreadMatch,
 };
+use crate::units::Units;
 
 /// What is wrong with a selector.
 #[derive(Clone, Debug)]
@@ -40,23 +42,35 @@ pub(super) fn not_checked(message: &str, unread: &str) -> SelectorFault {
 pub(super) struct Namespaces<'n, 'a> {
     pub(super) all: &'n BTreeMap<&'a Text, Manifests<'a>>,
     pub(super) index: &'n CandidateIndex<'a>,
+    pub(super) units: &'n Units,
+    /// The documents that a kustomization changes before they are applied: how they fit together is not known.
+    pub(super) unrendered: &'n [bool],
+    /// The documents that are data of a test: what they refer to may be made by it.
+    pub(super) in_tests: &'n [bool],
     /// The namespace of objects that do not name one: these may be applied anywhere.
     pub(super) assumed: &'a str,
 }
 
 impl<'a> Namespaces<'_, 'a> {
+    /// Whether something is concluded of how a document fits with others.
+    pub(super) fn is_judged(&self, document: usize) -> bool {
+        !self.unrendered.get(document).copied().unwrap_or_default()
+    }
+
     /// What is wrong with a selector that selects nothing in `namespace`; `None` if nothing is known of it.
     pub(super) fn unmatched(
         &self,
         namespace: &Text,
-        selector: &'a Labels,
+        search: &Search<'_, 'a>,
         nearby: &NearbyCandidates<'a>,
-        comparisons: &Comparisons,
     ) -> Result<Option<SelectorFault>, NotCompared> {
-        let Some(manifests) = self.all.get(namespace) else { return Ok(None) };
+        let Search { selector, document, manifests, comparisons, .. } = *search;
         let nearest = nearby.nearest(selector, comparisons)?;
-        match manifests.unread.selected_by(selector) {
-            Some(UnreadMatch::Known(_)) => return Ok(None),
+        if self.is_made_by_test(search) {
+            return Ok(None);
+        }
+        match manifests.unread.selected_by(selector, Some(document)) {
+            Some(UnreadMatch::Known(_) | UnreadMatch::Unrendered) => return Ok(None),
             Some(UnreadMatch::Possible(unread)) => {
                 return Ok(nearest.map(|nearest| not_checked(&nothing_matches(&nearest), &unread)));
             }
@@ -70,20 +84,10 @@ impl<'a> Namespaces<'_, 'a> {
         Ok(nearest.map(|nearest| of_nearest(namespace, manifests, &nearest, comparisons)))
     }
 
-    /// The fault of a selector that only a custom resource may match, if it looks like a typo.
-    pub(super) fn typo(
-        &self,
-        namespace: &Text,
-        selector: &'a Labels,
-        nearby: &NearbyCandidates<'a>,
-        comparisons: &Comparisons,
-    ) -> Result<Option<SelectorFault>, NotCompared> {
-        let Some(manifests) = self.all.get(namespace) else { return Ok(None) };
-        let nearest = nearby.nearest_that_differs(selector, comparisons)?.filter(NearMiss::is_typo);
-        let Some(nearest) = nearest.filter(|_| manifests.unread.selected_by(selector).is_none()) else {
-            return Ok(None);
-        };
-        Ok(Some(of_nearest(namespace, manifests, &nearest, comparisons)))
+    /// Whether a selector is that of a test which may make the pods: its own file has none.
+    fn is_made_by_test(&self, search: &Search<'_, 'a>) -> bool {
+        let is_test = self.in_tests.get(search.document).copied().unwrap_or_default();
+        is_test && search.manifests.places_in(&search.units.unit(search.document)).iter().all(Range::is_empty)
     }
 
     /// The fault of a selector that matches a workload of another namespace.
@@ -116,6 +120,20 @@ impl<'a> Namespaces<'_, 'a> {
     }
 }
 
+/// The fault of a selector that only a custom resource may match, if it looks like a typo.
+pub(super) fn typo<'a>(
+    namespace: &Text,
+    search: &Search<'_, 'a>,
+    nearby: &NearbyCandidates<'a>,
+) -> Result<Option<SelectorFault>, NotCompared> {
+    let Search { selector, document, manifests, comparisons, .. } = *search;
+    let nearest = nearby.nearest_that_differs(selector, comparisons)?.filter(NearMiss::is_typo);
+    let Some(nearest) = nearest.filter(|_| manifests.unread.selected_by(selector, Some(document)).is_none()) else {
+        return Ok(None);
+    };
+    Ok(Some(of_nearest(namespace, manifests, &nearest, comparisons)))
+}
+
 /// The fault of a selector that matches nothing of its namespace, but almost `nearest`.
 fn of_nearest(
     namespace: &Text,
@@ -135,6 +153,10 @@ fn of_nearest(
         return SelectorFault::new(Reason::SelectorNotChecked, message);
     }
     let fault = SelectorFault::new(Reason::SelectorMatchesNoTemplate, message);
+    // The pods of a selector that nothing is like are probably made by something else.
+    if !nearest.is_alike() {
+        return SelectorFault { severity: Severity::Info, ..fault };
+    }
     let selectors = manifests.selectors_of(nearest.candidate, comparisons).map_while(Result::ok);
     let selectors = selectors.take_while(|selector| comparisons.take(selector.len()).is_ok());
     if nearest.may_come_at_run_time(selectors) {
@@ -144,5 +166,6 @@ fn of_nearest(
 }
 
 fn nothing_matches(nearest: &NearMiss<'_>) -> String {
-    format!("the selector matches no workload and no pod; nearest: {}", nearest.text())
+    let matches = "the selector matches no workload and no pod";
+    if nearest.is_alike() { format!("{matches}; nearest: {}", nearest.text()) } else { matches.to_owned() }
 }

@@ -1,11 +1,19 @@
 //! The objects that cannot be read, by what may refer to them.
 
-use std::{collections::HashMap, fmt};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    fmt,
+};
 
 use roster_engine::model::{HashSeed, Labels, ObjectKey, Resource, Text};
 
 use super::{candidate_index::CandidateIndex, matching::Candidate};
-use crate::inventory::workloads::{unread::UnreadObjects, workload::Workload};
+use crate::inventory::workloads::{
+    unread::UnreadObjects,
+    unread_text::{TextClues, UnreadText},
+    workload::Workload,
+};
 
 /// Most objects with a label of a selector that are compared with it: any number of Services may have such a selector.
 const MAX_COMPARED: usize = 256;
@@ -14,8 +22,18 @@ const MAX_COMPARED: usize = 256;
 #[derive(Debug, Default)]
 pub struct UnreadIndex<'a> {
     by_namespace: HashMap<&'a str, NamespaceIndex<'a>, HashSeed>,
-    /// The first place of text that cannot be read, and how many follow it.
-    text: Option<(&'a str, usize)>,
+    texts: TextIndex<'a>,
+}
+
+/// Text that cannot be read, by its words.
+#[derive(Debug, Default)]
+struct TextIndex<'a> {
+    all: Vec<TextClues<'a>>,
+    by_word: HashMap<&'a str, Vec<usize>, HashSeed>,
+    /// Those that may have any word.
+    open: Vec<usize>,
+    /// Templates whose pods may have any labels, by the documents that they reach. Two ranges are apart, or one has the other.
+    templates: BTreeMap<(usize, Reverse<usize>), Vec<usize>>,
 }
 
 /// The objects of a namespace.
@@ -38,7 +56,8 @@ struct NamespaceIndex<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UnreadOfNamespace<'a> {
     objects: Option<&'a NamespaceIndex<'a>>,
-    text: Option<(&'a str, usize)>,
+    namespace: &'a str,
+    texts: Option<&'a TextIndex<'a>>,
 }
 
 /// What that cannot be read may be what something refers to.
@@ -48,6 +67,8 @@ pub enum UnreadMatch {
     Known(String),
     /// Nothing is known that says that it is not.
     Possible(String),
+    /// A kustomization may change what refers to it.
+    Unrendered,
 }
 
 /// What a Service does whose selector matches it.
@@ -56,6 +77,9 @@ impl fmt::Display for UnreadMatch {
         match self {
             Self::Known(object) => write!(f, "selects the pods of {object}, which cannot be read"),
             Self::Possible(unread) => write!(f, "may select pods of {unread}, which cannot be read"),
+            Self::Unrendered => {
+                f.write_str("is changed by a kustomization before it is applied: check what kubectl kustomize prints")
+            }
         }
     }
 }
@@ -63,7 +87,7 @@ impl fmt::Display for UnreadMatch {
 impl<'a> UnreadIndex<'a> {
     /// The index of these objects.
     pub fn new(unread: &'a UnreadObjects) -> Self {
-        let mut this = Self { by_namespace: HashMap::default(), text: unread.text() };
+        let mut this = Self { by_namespace: HashMap::default(), texts: TextIndex::new(unread.texts()) };
         let mut labelled: Vec<(&ObjectKey, &Workload)> =
             unread.labelled().iter().map(|(key, workload)| (key, &**workload)).collect();
         labelled.sort_by_key(|(key, _)| *key);
@@ -86,12 +110,76 @@ impl<'a> UnreadIndex<'a> {
 
     /// Whether everything can be read.
     pub fn is_empty(&self) -> bool {
-        self.by_namespace.is_empty() && self.text.is_none()
+        self.by_namespace.is_empty() && self.texts.all.is_empty()
     }
 
     /// What of a namespace cannot be read.
-    pub fn of<'i>(&'i self, namespace: &str) -> UnreadOfNamespace<'i> {
-        UnreadOfNamespace { objects: self.by_namespace.get(namespace), text: self.text }
+    pub fn of<'i>(&'i self, namespace: &'i str) -> UnreadOfNamespace<'i> {
+        UnreadOfNamespace { objects: self.by_namespace.get(namespace), namespace, texts: Some(&self.texts) }
+    }
+}
+
+impl<'a> TextIndex<'a> {
+    fn new(texts: &'a [UnreadText]) -> Self {
+        let mut this = Self { all: texts.iter().map(TextClues::of).collect(), ..Self::default() };
+        for (place, clues) in this.all.iter().enumerate() {
+            match &clues.words {
+                Some(words) =>
+                {
+                    #[expect(clippy::iter_over_hash_type, reason = "each word has a list of its own")]
+                    for word in words {
+                        this.by_word.entry(word).or_default().push(place);
+                    }
+                }
+                None => this.open.push(place),
+            }
+            let reach = clues.reach();
+            if !reach.is_empty() {
+                this.templates.entry((reach.start, Reverse(reach.end))).or_default().push(place);
+            }
+        }
+        this
+    }
+
+    /// The places of those that may have all of some words, and of some that do not.
+    fn with_words<'w>(&self, words: impl Iterator<Item = &'w str>) -> impl Iterator<Item = usize> {
+        let lists = words.map(|word| self.by_word.get(word).map(Vec::as_slice).unwrap_or_default());
+        let fewest = lists.min_by_key(|list| list.len()).unwrap_or_default();
+        fewest.iter().take(MAX_COMPARED).chain(&self.open).copied()
+    }
+
+    /// Text that may have pods which a selector selects: it has the values, or it is a template whose labels may be any.
+    fn with_pods(&self, namespace: &str, selector: &Labels, document: Option<usize>) -> Vec<usize> {
+        let values = || selector.iter().map(|(_, value)| value.as_str());
+        let is_meant = |place: &usize| {
+            let clues = &self.all[*place];
+            clues.may_have_pods(namespace) && clues.has_all(values())
+        };
+        let mut found: Vec<usize> = self.with_words(values()).filter(is_meant).collect();
+        let may_have_pods = |place: &usize| self.all[*place].may_have_pods(namespace);
+        let reaching = self.reaching(document).flat_map(|of_reach| of_reach.iter().copied());
+        found.extend(reaching.take(MAX_COMPARED).find(may_have_pods));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The templates that reach a document: of each folder above it those that reach as far, from the innermost. Between two of
+    /// them may be the templates of folders beside them, of which some are passed.
+    fn reaching(&self, document: Option<usize>) -> impl Iterator<Item = &Vec<usize>> {
+        let before = document.map_or(usize::MAX, |document| document.saturating_add(1));
+        let ranges = self.templates.range(..(before, Reverse(usize::MAX))).rev().take(MAX_COMPARED);
+        let reaches = move |end: usize| document.is_none_or(|document| document < end);
+        ranges.filter(move |((_, Reverse(end)), _)| reaches(*end)).map(|(_, places)| places)
+    }
+
+    /// Text that may have an object of this kind and name.
+    fn with_object(&self, namespace: &str, kind: &str, name: &str) -> Vec<usize> {
+        let is_meant = |place: &usize| {
+            let clues = &self.all[*place];
+            clues.may_have(kind, namespace) && clues.has_all(std::iter::once(name))
+        };
+        self.with_words(std::iter::once(name)).filter(is_meant).collect()
     }
 }
 
@@ -129,14 +217,16 @@ impl<'a> UnreadOfNamespace<'a> {
         labelled.into_iter().flat_map(|labelled| (0..labelled.len()).map(|place| labelled.at(place)))
     }
 
-    /// Whether pods of the namespace that `selector` selects may be those of something that cannot be read.
-    pub fn selected_by(&self, selector: &Labels) -> Option<UnreadMatch> {
+    /// Whether pods of the namespace that `selector` selects may be those of something that cannot be read. The selector is that
+    /// of a document, if it is known which.
+    pub fn selected_by(&self, selector: &Labels, document: Option<usize>) -> Option<UnreadMatch> {
         let (selected, not_compared) = self.objects.map(|objects| objects.selected_by(selector)).unwrap_or_default();
         if let Some(object) = selected {
             return Some(UnreadMatch::Known(name(object)));
         }
         let unlabelled = self.objects.and_then(|objects| objects.any_labels).or(not_compared);
-        self.possible(unlabelled.map(|(first, more)| (name(first), more))).map(UnreadMatch::Possible)
+        let texts = self.texts.map(|texts| texts.with_pods(self.namespace, selector, document)).unwrap_or_default();
+        self.possible(unlabelled.map(|(first, more)| (name(first), more)), &texts).map(UnreadMatch::Possible)
     }
 
     /// What may be the object of this kind and name; `None` if it does not exist as far as is known. An object with pods, of
@@ -144,16 +234,16 @@ impl<'a> UnreadOfNamespace<'a> {
     pub fn may_be(&self, kind: &str, name: &str) -> Option<UnreadMatch> {
         let known = self.objects.and_then(|objects| objects.named(kind, name));
         let known = known.map(|key| UnreadMatch::Known(self::name(key)));
-        known.or_else(|| self.possible(None).map(UnreadMatch::Possible))
+        let texts = || self.texts.map(|texts| texts.with_object(self.namespace, kind, name)).unwrap_or_default();
+        known.or_else(|| self.possible(None, &texts()).map(UnreadMatch::Possible))
     }
 
-    /// Names the first of what may be meant, and counts the others. `objects` are the first object and how many follow it;
-    /// text may hold any object.
-    fn possible(&self, objects: Option<(String, usize)>) -> Option<String> {
-        let (first, more) = match (objects, self.text) {
-            (Some((first, more)), Some((_, texts))) => (first, more + texts + 1),
-            (Some((first, more)), None) => (first, more),
-            (None, Some((place, texts))) => (place.to_owned(), texts),
+    /// Names the first of what may be meant, and counts the others. `objects` are the first object and how many follow it.
+    fn possible(&self, objects: Option<(String, usize)>, texts: &[usize]) -> Option<String> {
+        let first_text = texts.first().zip(self.texts).map(|(place, texts)| texts.all[*place].place.to_owned());
+        let (first, more) = match (objects, first_text) {
+            (Some((first, more)), _) => (first, more + texts.len()),
+            (None, Some(place)) => (place, texts.len() - 1),
             (None, None) => return None,
         };
         Some(match more {
@@ -231,11 +321,11 @@ mod tests {
             for object in objects.clone() {
                 parts.add(object);
             }
-            texts.iter().cloned().for_each(|place| parts.add_text(place));
+            texts.iter().cloned().for_each(|place| parts.add_text(UnreadText { place, text: None, reach: 0..0 }));
             unread.merge(parts);
             let index = UnreadIndex::new(&unread);
             let of = index.of("shop");
-            let got = (of.selected_by(&selector("web")), of.may_be("Deployment", "web"));
+            let got = (of.selected_by(&selector("web"), None), of.may_be("Deployment", "web"));
             assert_eq!(got, (want, is_there), "{objects:?} {texts:?}");
         }
     }
@@ -268,8 +358,8 @@ mod tests {
                     unread.add(object);
                 }
                 let index = UnreadIndex::new(&unread);
-                assert_eq!(index.of("shop").selected_by(&selector(app)), want, "{app} {reversed}");
-                assert_eq!(index.of("back").selected_by(&selector(app)), None);
+                assert_eq!(index.of("shop").selected_by(&selector(app), None), want, "{app} {reversed}");
+                assert_eq!(index.of("back").selected_by(&selector(app), None), None);
             }
         }
     }

@@ -3,6 +3,8 @@
 use roster_engine::model::{ObjectKey, Resource};
 use serde_json::{Value, json};
 
+use crate::inventory::workloads::UnreadText;
+
 use super::{
     super::unread::{UnreadObject, UnreadPods},
     tests::{found_beside, service, spec},
@@ -23,7 +25,7 @@ fn labelled(app: &str) -> UnreadPods {
 
 fn broken() -> UnreadObjects {
     let mut unread = UnreadObjects::default();
-    unread.add_text("web.yaml:7:1".to_owned());
+    unread.add_text(UnreadText { place: "web.yaml:7:1".to_owned(), text: None, reach: 0..0 });
     unread
 }
 

@@ -1,0 +1,172 @@
+//! Text that cannot be read as objects: templates, and broken documents.
+//!
+//! Such text may hold what something else refers to, unless what can be seen of it says otherwise: the kinds and the namespace
+//! that it names, and the words in it. A template may make any label, too.
+
+use std::{collections::HashSet, ops::Range};
+
+use roster_engine::model::{HashSeed, Resource};
+
+use crate::lint::has_placeholder;
+
+/// A text that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadText {
+    /// The file, with the line.
+    pub place: String,
+    /// The text; `None` if nothing of it is known.
+    pub text: Option<String>,
+    /// The documents for which a template may make any labels: those of its chart, or of its folder. Empty for other text.
+    pub reach: Range<usize>,
+}
+
+/// What can be seen of a text.
+#[derive(Debug)]
+pub(super) struct TextClues<'a> {
+    pub(super) place: &'a str,
+    /// The kinds that it names; `None` if it may have objects of any kind.
+    kinds: Option<Vec<&'a str>>,
+    /// The namespace that it names, if it is one.
+    namespace: Option<&'a str>,
+    /// Its words; `None` if it may have any.
+    pub(super) words: Option<HashSet<&'a str, HashSeed>>,
+    /// The documents for which its pods may have any labels.
+    reach: Range<usize>,
+}
+
+/// The lines after `labels:` in which a placeholder stands for labels.
+const LABEL_LINES: usize = 8;
+
+impl<'a> TextClues<'a> {
+    pub(super) fn of(unread: &'a UnreadText) -> Self {
+        let place = &unread.place;
+        let Some(text) = &unread.text else {
+            return Self { place, kinds: None, namespace: None, words: None, reach: 0..0 };
+        };
+        let kinds: Vec<&str> = values(text, "kind").collect();
+        let is_any_kind = kinds.is_empty() || kinds.iter().any(|kind| has_placeholder(kind));
+        let mut namespaces = values(text, "namespace");
+        let first = namespaces.next().filter(|first| !has_placeholder(first));
+        let namespace = first.filter(|first| namespaces.all(|other| other == *first));
+        let reach = if makes_labels(text) { unread.reach.clone() } else { 0..0 };
+        Self { place, kinds: (!is_any_kind).then_some(kinds), namespace, words: Some(words(text).collect()), reach }
+    }
+
+    /// Whether it may have an object of a kind in a namespace.
+    pub(super) fn may_have(&self, kind: &str, namespace: &str) -> bool {
+        self.may_be_in(namespace) && self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
+    }
+
+    /// Whether it may have pods in a namespace.
+    pub(super) fn may_have_pods(&self, namespace: &str) -> bool {
+        const WITHOUT: [Resource; 6] = [
+            Resource::Service,
+            Resource::Endpoints,
+            Resource::EndpointSlice,
+            Resource::Namespace,
+            Resource::Node,
+            Resource::HorizontalPodAutoscaler,
+        ];
+        const OTHERS: [&str; 12] = [
+            "ConfigMap",
+            "Secret",
+            "ServiceAccount",
+            "Role",
+            "RoleBinding",
+            "ClusterRole",
+            "ClusterRoleBinding",
+            "Ingress",
+            "NetworkPolicy",
+            "PersistentVolumeClaim",
+            "PersistentVolume",
+            "CustomResourceDefinition",
+        ];
+        let has_none = |kind: &&str| OTHERS.contains(kind) || WITHOUT.iter().any(|resource| resource.kind() == *kind);
+        self.may_be_in(namespace) && self.kinds.as_ref().is_none_or(|kinds| !kinds.iter().all(has_none))
+    }
+
+    fn may_be_in(&self, namespace: &str) -> bool {
+        self.namespace.is_none_or(|own| own == namespace)
+    }
+
+    /// Whether it has all of these words.
+    pub(super) fn has_all<'w>(&self, mut of: impl Iterator<Item = &'w str>) -> bool {
+        self.words.as_ref().is_none_or(|words| of.all(|word| words.contains(word)))
+    }
+
+    /// The documents for which its pods may have any labels.
+    pub(super) fn reach(&self) -> Range<usize> {
+        self.reach.clone()
+    }
+}
+
+/// The values that a text gives a key.
+fn values<'t>(text: &'t str, key: &'static str) -> impl Iterator<Item = &'t str> {
+    let places = text.match_indices(key).map(move |(at, _)| (&text[..at], &text[at + key.len()..]));
+    places.filter_map(|(before, after)| {
+        let is_key = before.chars().next_back().is_none_or(|c| !is_of_word(c) && c != '$');
+        let value = after.trim_start_matches(['"', '\'']).strip_prefix(':').filter(|_| is_key)?;
+        let value = value.trim_start_matches([' ', '\t', '"', '\'']);
+        let end = if value.starts_with(['{', '$']) { value.find(['\n', ',']) } else { value.find(|c| !is_of_word(c)) };
+        Some(&value[..end.unwrap_or(value.len())]).filter(|value| !value.is_empty())
+    })
+}
+
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/')
+}
+
+/// The words that may be names, or values of labels.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c| !is_of_word(c)).filter(|word| !word.is_empty())
+}
+
+/// Whether labels of a text are made of placeholders.
+fn makes_labels(text: &str) -> bool {
+    let mut left = 0;
+    text.lines().any(|line| {
+        left = if line.contains("abels") { LABEL_LINES } else { left.saturating_sub(1) };
+        left > 0 && has_placeholder(line)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_shows_what_it_may_hold() {
+        let broken = "kind: Pod\nmetadata: {name: x, namespace: other}\nspec: [";
+        let template = "kind: ReplicationController\nmetadata: {name: 'gate-{{cell}}'}\nspec:\n  replicas: {{replicas}}\n  \
+                        template:\n    metadata: {labels: {component: gate}}\n";
+        let chart =
+            "{{- if x }}\nkind: Deployment\nmetadata:\n  labels:\n    {{- include \"labels\" . | nindent 4 }}\n";
+        let service = "kind: Service\nmetadata: {name: {{x}}}\n";
+        let any = "kind: {{kind}}\nmetadata: {namespace: {{x}}}\n";
+        let json = r#"{"kind": "Deployment", "metadata": {"namespace": "shop", "name": "{{x}}"}}"#;
+        for (text, namespace, has_pods, has_service, gate, reach) in [
+            (broken, "shop", false, false, false, false),
+            (broken, "other", true, false, false, false),
+            (template, "shop", true, false, true, false),
+            (chart, "shop", true, false, false, true),
+            (service, "shop", false, true, false, false),
+            (any, "shop", true, true, false, false),
+            (json, "shop", true, false, false, false),
+            (json, "other", false, false, false, false),
+            ("", "shop", true, true, false, false),
+        ] {
+            let unread = UnreadText { place: "a.yaml:1".to_owned(), text: Some(text.to_owned()), reach: 3..5 };
+            let clues = TextClues::of(&unread);
+            let got = (
+                clues.may_have_pods(namespace),
+                clues.may_have("Service", namespace),
+                clues.has_all(["gate"].into_iter()),
+                !clues.reach().is_empty(),
+            );
+            assert_eq!(got, (has_pods, has_service, gate, reach), "{text}");
+        }
+        let unknown = UnreadText { place: "a.yaml".to_owned(), text: None, reach: 0..0 };
+        let clues = TextClues::of(&unknown);
+        assert!(clues.may_have_pods("shop") && clues.may_have("Service", "shop") && clues.has_all(["x"].into_iter()));
+    }
+}

@@ -109,7 +109,7 @@ code_table! {
     /// A label of the pod differs from the selector, or is missing.
     LabelDiffers("label-differs", Info, "Change the label, or the selector.");
     /// A pod in another namespace has the right labels. A Service selects pods of its own namespace only.
-    OtherNamespace("other-namespace", Info, "Move the Service or the pods.");
+    OtherNamespace("other-namespace", Warning, "Move the Service or the pods.");
     /// No pod serves this port of the Service: clients get no response.
     PortUnserved("port-unserved", Warning, "Look at the reasons of the pods, and start with the most frequent one.");
 
@@ -352,7 +352,8 @@ impl Reason {
     /// The severities of its findings: first the usual one, then others, for which the meaning or the message gives the reason.
     pub fn severities(self) -> &'static [Severity] {
         match self {
-            Self::OtherNamespace => &[Info, Warning],
+            Self::OtherNamespace => &[Warning, Info],
+            Self::TargetPortUndeclared => &[Info, Warning],
             Self::InvalidName | Self::InvalidPort => &[Warning, Error],
             Self::InvalidValue | Self::UnknownKind | Self::MissingField => &[Error, Warning],
             Self::NamedPortMissing | Self::ProtocolMismatch => &[Error, Warning, Info],

@@ -12,7 +12,7 @@ use crate::{
     label_values::LabelValues,
     model::{HashSeed, Labels, Pod, Service, Text},
     phrase::{clip, counted},
-    reason::Reason,
+    reason::{Reason, Severity},
 };
 
 /// The most differences that are named.
@@ -246,5 +246,7 @@ fn other_namespaces(selector: &Labels, groups: &LabelGroups<'_>) -> Option<Cause
         n => format!(", and in {} more", counted(n, "namespace")),
     };
     let more = if is_all { more } else { format!("{more}; not all were looked at") };
-    Some(Cause::new(Reason::OtherNamespace, format!("it would match pods: {}{more}", named.join(", "))))
+    // In a cluster, such pods have most often a Service of their own.
+    let cause = Cause::new(Reason::OtherNamespace, format!("it would match pods: {}{more}", named.join(", ")));
+    Some(Cause { severity: Severity::Info, ..cause })
 }

@@ -38,6 +38,8 @@ pub struct PodTemplate {
     pub unprobed: Vec<Text>,
     /// How many containers there are, without init containers.
     pub containers: usize,
+    /// The numbers that may be ports on which containers listen: those of probes, arguments and variables.
+    pub suggested_ports: BTreeSet<i32>,
     /// A port that containers have twice in the network of the host. An API server refuses every such pod: it copies
     /// `containerPort` to `hostPort`, in the pod and not in the template. Init containers may repeat a port.
     pub repeated_host_port: Option<i32>,
@@ -126,10 +128,26 @@ struct RawContainer {
     readiness_probe: Option<RawProbe>,
     #[serde(deserialize_with = "nullable")]
     startup_probe: Option<RawProbe>,
+    #[serde(deserialize_with = "lenient")]
+    liveness_probe: Option<RawProbe>,
+    #[serde(deserialize_with = "lenient")]
+    command: Vec<Text>,
+    #[serde(deserialize_with = "lenient")]
+    args: Vec<Text>,
+    #[serde(deserialize_with = "lenient")]
+    env: Vec<RawVariable>,
     #[serde(deserialize_with = "nullable")]
     ports: Vec<RawContainerPort>,
     #[serde(deserialize_with = "lenient")]
     resources: RawResources,
+}
+
+/// An environment variable.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct RawVariable {
+    #[serde(deserialize_with = "lenient")]
+    value: Text,
 }
 
 /// A probe, as far as it asks a port.
@@ -158,6 +176,19 @@ impl RawContainer {
     fn requests(&self) -> ContainerRequests {
         let name = self.name.clone();
         ContainerRequests { name, cpu: self.resources.has("cpu"), memory: self.resources.has("memory") }
+    }
+
+    /// The numbers that may be ports on which it listens: those of its probes, its arguments and its variables.
+    fn suggested_ports(&self) -> impl Iterator<Item = i32> {
+        let texts = self.command.iter().chain(&self.args).chain(self.env.iter().map(|variable| &variable.value));
+        let numbers = texts.flat_map(|text| text.split(|c: char| !c.is_ascii_digit()));
+        let probes = [&self.readiness_probe, &self.startup_probe, &self.liveness_probe].into_iter().flatten();
+        let asked = probes.flat_map(|probe| [&probe.http_get.port, &probe.tcp_socket.port]);
+        let asked = asked.filter_map(|port| match port {
+            TargetPort::Number(number) => Some(*number),
+            TargetPort::Name(_) => None,
+        });
+        numbers.filter_map(|number| number.parse::<u16>().ok()).map(i32::from).chain(asked)
     }
 
     /// A probe that asks a port by a name that the container does not have.
@@ -217,6 +248,7 @@ impl From<RawTemplate> for PodTemplate {
             init_ports: init.into_iter().flat_map(|c| &c.ports).map(|p| p.of_container(false)).collect(),
             unprobed: spec.containers.iter().filter(|c| c.readiness_probe.is_none()).map(|c| c.name.clone()).collect(),
             containers: spec.containers.len(),
+            suggested_ports: containers().flat_map(|(c, _)| c.suggested_ports()).collect(),
             repeated_host_port,
             lost_probe: spec.containers.iter().enumerate().find_map(|(i, c)| c.lost_probe(i)).map(Box::new),
             scheduling: Scheduling {

@@ -191,7 +191,19 @@ impl<'a> SelectedPorts<'a> {
         };
         let of = &self.workload_names;
         let message = format!("no container of {of} declares the port {number} ({protocol}); {has}");
-        Some(PortFault::new(Reason::TargetPortUndeclared, message))
+        let fault = PortFault::new(Reason::TargetPortUndeclared, message);
+        let severity = if self.is_unexpected(number) { Severity::Warning } else { fault.severity };
+        Some(PortFault { severity, ..fault })
+    }
+
+    /// Whether a port that no container declares is probably wrong. A declaration is not needed, but each pod has one container,
+    /// which declares other ports, and nothing in it names this one.
+    fn is_unexpected(&self, number: i32) -> bool {
+        let is_silent = |(workload, _): &WorkloadOutcome<'_>| {
+            let template = &workload.template;
+            template.requests.len() == 1 && !template.ports.is_empty() && !template.suggested_ports.contains(&number)
+        };
+        self.workloads.iter().all(is_silent)
     }
 
     /// The fault of a name that neither a workload nor a pod has.

@@ -266,3 +266,30 @@ fn a_mistyped_name_of_a_pod_is_a_warning() {
     let nearest = format!("nearest: StatefulSet st, which has no pod with the label {pod_name}=ts-0");
     assert_eq!(found, [format!("warning the selector matches no workload and no pod; {nearest}")]);
 }
+
+#[test]
+fn a_port_that_nothing_suggests_is_a_warning() {
+    let with = |containers: Value| {
+        let template = json!({"metadata": {"labels": web()}, "spec": {"containers": containers}});
+        ("Deployment", "web", json!({"selector": {"matchLabels": web()}, "template": template}))
+    };
+    let container = |more: Value| {
+        let mut container = json!({"name": "c", "ports": [{"containerPort": 8080}], "readinessProbe": {}});
+        container.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        container
+    };
+    for (containers, want) in [
+        (json!([container(json!({}))]), "warning"),
+        (json!([container(json!({"args": ["--port=90901"]}))]), "warning"),
+        (json!([container(json!({"args": ["--listen", ":9090"]}))]), "info"),
+        (json!([container(json!({"command": ["serve", "--port=9090"]}))]), "info"),
+        (json!([container(json!({"env": [{"name": "PORT", "value": "9090"}]}))]), "info"),
+        (json!([container(json!({"livenessProbe": {"tcpSocket": {"port": 9090}}}))]), "info"),
+        (json!([container(json!({"ports": []}))]), "info"),
+        (json!([container(json!({})), {"name": "d", "readinessProbe": {}}]), "info"),
+    ] {
+        let given = [by(&web(), json!(9090)), with(containers.clone())];
+        let found: Vec<String> = found(&given).iter().map(|f| format!("{} {}", f.severity, f.code)).collect();
+        assert_eq!(found, [format!("{want} target-port-undeclared")], "{containers}");
+    }
+}

@@ -503,7 +503,7 @@ fn other_namespaces_and_labels_of_running_pods_are_considered() {
         // The copy for another stage has a Service of its own.
         (
             &[("Service", "shop", web()), ("Service", "back", web()), ("Deployment", "back", web())],
-            &["Info other-namespace n0"],
+            &["Warning other-namespace n0"],
         ),
         (&[("Service", "shop", json!({"app": "wbe"})), ("Deployment", "back", web())], &[]),
         // A program marks one of its pods.

@@ -109,14 +109,9 @@ impl<'a> Namespaces<'_, 'a> {
             candidate.name()
         );
         let fault = SelectorFault::new(Reason::OtherNamespace, message);
-        // An object without a namespace may be applied to the right one; and pods that have a Service of their own are
-        // probably not those that are meant.
+        // An object without a namespace may be applied to the right one.
         let is_known = [own, namespace].iter().all(|n| n.as_str() != self.assumed);
-        let of_candidate = self.all.get(namespace).filter(|_| is_known);
-        let mut selectors = of_candidate.into_iter().flat_map(|m| m.selectors_of(candidate, comparisons));
-        let is_served = selectors.next().transpose()?.is_some();
-        let is_meant = is_known && !is_served;
-        Ok(Some(if is_meant { SelectorFault { severity: Severity::Warning, ..fault } } else { fault }))
+        Ok(Some(if is_known { fault } else { SelectorFault { severity: Severity::Info, ..fault } }))
     }
 }
 

@@ -9,6 +9,7 @@ use roster_manifests::decode::{self, Document, Source};
 use super::{
     input_paths::{expand, open},
     messages,
+    render::RenderedUnit,
 };
 
 /// The texts of all input files, as JSON with the same line numbers as the file.
@@ -49,6 +50,16 @@ impl InputTexts {
         let (texts, failed) = Self::read_each(paths)?;
         failed.iter().for_each(messages::error);
         Ok(Self { texts, complete: failed.is_empty() })
+    }
+
+    /// Adds what kustomizations and charts render to.
+    pub(super) fn add_rendered(&mut self, units: Vec<RenderedUnit>) -> anyhow::Result<()> {
+        for RenderedUnit { name, text, .. } in units {
+            let name = format!("{name} (rendered)");
+            let json = decode::text(text.as_bytes(), &Source::manifests(&name))?;
+            self.texts.push(InputText { name, json });
+        }
+        Ok(())
     }
 
     /// The texts that can be read, and the errors of the others.

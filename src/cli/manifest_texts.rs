@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    io::Read,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -26,7 +27,11 @@ use super::{
     input_paths::{ExpandedPaths, STDIN, is_stdin, named_paths, open, working_directory},
     input_room::{InputRoom, MAX_OBJECT_BYTES},
     input_texts::InputFile,
+    render::RenderedUnit,
 };
+
+/// The end of the name of what a directory renders to.
+const RENDERED: &str = " (rendered)";
 
 /// The texts of all files, as JSON with the same line numbers.
 pub(super) struct ManifestTexts {
@@ -180,6 +185,18 @@ impl ManifestTexts {
         Ok(all)
     }
 
+    /// Adds what kustomizations and charts render to.
+    pub(super) fn add_rendered(&mut self, units: &[RenderedUnit]) {
+        let mut room = InputRoom::default();
+        for unit in units {
+            let name = format!("{}{RENDERED}", unit.name);
+            match read_text(name, unit.text.as_bytes(), true, &mut room) {
+                ReadFile::Text(text) => self.texts.push(text),
+                ReadFile::Skipped(file) => self.skipped.push(file),
+            }
+        }
+    }
+
     /// The manifests among the documents of the files, in the order of their units.
     pub(super) fn manifests(&self) -> Manifests<'_> {
         let mut sorting = Sorting { kustomizations: Kustomizations::new(working_directory()), ..Sorting::default() };
@@ -312,7 +329,7 @@ impl<'a> Sorting<'a> {
 pub(super) fn unit_files<'f>(files: &'f [InputFile<'_>]) -> Vec<UnitFile<'f>> {
     let file = |file: &'f InputFile<'_>| UnitFile {
         name: file.name,
-        is_apart: file.name == STDIN,
+        is_apart: file.name == STDIN || file.name.ends_with(RENDERED),
         objects: file.documents.iter().map(|document| unit_key(&document.raw)).collect(),
     };
     files.iter().map(file).collect()
@@ -327,39 +344,46 @@ fn unit_key(object: &RawValue) -> ObjectKey {
 }
 
 fn read_file(path: &Path, named: bool, room: &mut InputRoom) -> anyhow::Result<ReadFile> {
-    let unread = |name: String, place: UnreadablePlace| {
+    match open(path.strip_prefix(".").unwrap_or(path)) {
+        Ok((name, input)) => {
+            let read = read_text(name.clone(), input, named, room);
+            let is_empty = matches!(&read, ReadFile::Skipped(text) if text.file.why == Skip::Empty);
+            ensure!(!(is_empty && is_stdin(path)), "{name}: is empty");
+            Ok(read)
+        }
+        Err(error) => {
+            let place = UnreadablePlace::whole(format!("{error:#}"));
+            Ok(ReadFile::Text(ManifestText::unread(path.display().to_string(), place, named)))
+        }
+    }
+}
+
+impl ManifestText {
+    /// A file of which nothing can be read.
+    fn unread(name: String, place: UnreadablePlace, named: bool) -> Self {
         let (json, format) = (String::new(), InputFormat::Auto);
-        Ok(ReadFile::Text(ManifestText {
-            name,
-            json,
-            format,
-            errors: vec![place],
-            limit: None,
-            skipped: Vec::new(),
-            named,
-        }))
-    };
-    let (name, input) = match open(path.strip_prefix(".").unwrap_or(path)) {
-        Ok(opened) => opened,
-        Err(error) => return unread(path.display().to_string(), UnreadablePlace::whole(format!("{error:#}"))),
-    };
+        Self { name, json, format, errors: vec![place], limit: None, skipped: Vec::new(), named }
+    }
+}
+
+/// Reads the text of a file.
+fn read_text(name: String, input: impl Read + Send, named: bool, room: &mut InputRoom) -> ReadFile {
     let ReadableText { json, format, broken, limit, is_ytt_template } =
         match room.text(input, &Source::manifests(&name)) {
             Ok(read) => read,
             Err(DecodeError { reason: DecodeReason::Io(error), .. }) => {
-                return unread(name, UnreadablePlace::whole(error.to_string()));
+                return ReadFile::Text(ManifestText::unread(name, UnreadablePlace::whole(error.to_string()), named));
             }
-            Err(error) => return unread(name, UnreadablePlace::of(&error)),
+            Err(error) => return ReadFile::Text(ManifestText::unread(name, UnreadablePlace::of(&error), named)),
         };
     let whole = |why, text: Option<String>| {
-        Ok(ReadFile::Skipped(SkippedText { file: SkippedFile::whole(&name, why), template: text }))
+        ReadFile::Skipped(SkippedText { file: SkippedFile::whole(&name, why), template: text })
     };
     if is_ytt_template {
         return whole(Skip::Template, Some(json));
     }
     let is_empty = json.trim_ascii().is_empty();
     if broken.is_empty() && is_empty && limit.is_none() {
-        ensure!(!is_stdin(path), "{name}: is empty");
         return whole(Skip::Empty, None);
     }
     let (mut errors, mut skipped) = (Vec::new(), Vec::new());
@@ -378,7 +402,7 @@ fn read_file(path: &Path, named: bool, room: &mut InputRoom) -> anyhow::Result<R
         let texts: Vec<String> = skipped.into_iter().filter_map(|skipped| skipped.template).collect();
         return whole(why, (!texts.is_empty()).then(|| texts.join("\n")));
     }
-    Ok(ReadFile::Text(ManifestText { name, json, format, errors, limit, skipped, named }))
+    ReadFile::Text(ManifestText { name, json, format, errors, limit, skipped, named })
 }
 
 /// What text that is neither YAML nor JSON is, if it is not a broken manifest: a template, or, in a directory, the

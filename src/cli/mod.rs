@@ -1,7 +1,7 @@
 //! The command line: reads the arguments, calls the engine, prints the answer.
 //!
 //! One file or folder for each subcommand. The files below are shared:
-//! input (`input_*`, `directory_input`, `manifest_texts`, `duplicate_places`, `cluster_args`, `service_choice`), output
+//! input (`input_*`, `directory_input`, `manifest_texts`, `duplicate_places`, `cluster_args`, `service_choice`, `render`), output
 //! (`output`, `table`, `column_layout`, `style`, `printable`, `exact_json`, `xml_text`, `findings_report`), messages.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
@@ -40,6 +40,7 @@ mod printable;
 mod progress_line;
 mod reference;
 mod refused_objects;
+mod render;
 mod review;
 mod scheme_arg;
 pub mod serve;

@@ -352,12 +352,12 @@ impl Reason {
     /// The severities of its findings: first the usual one, then others, for which the meaning or the message gives the reason.
     pub fn severities(self) -> &'static [Severity] {
         match self {
-            Self::OtherNamespace => &[Warning, Info],
             Self::TargetPortUndeclared => &[Info, Warning],
             Self::InvalidName | Self::InvalidPort => &[Warning, Error],
             Self::InvalidValue | Self::UnknownKind | Self::MissingField => &[Error, Warning],
             Self::NamedPortMissing | Self::ProtocolMismatch => &[Error, Warning, Info],
-            Self::SelectorMatchesNoTemplate
+            Self::OtherNamespace
+            | Self::SelectorMatchesNoTemplate
             | Self::TooManyPods
             | Self::GoverningServiceMissing
             | Self::GoverningServiceNotHeadless

@@ -7,7 +7,9 @@ use clap::Args;
 use roster_engine::{model::defaults::Defaults, reason::Severity};
 use roster_manifests::decode::Source;
 
-use crate::cli::{defaults_args::DefaultsArgs, input_paths::is_stdin, input_texts::InputTexts, outcome::Outcome};
+use crate::cli::{
+    defaults_args::DefaultsArgs, input_paths::is_stdin, input_texts::InputTexts, outcome::Outcome, render::RenderArgs,
+};
 
 /// The objects to review, and the policies, stored objects and user for the review.
 #[derive(Debug, Args)]
@@ -17,8 +19,10 @@ pub(super) struct SourceArgs {
     #[arg(short, long = "filename", value_name = "FILE|DIR|-")]
     files: Vec<PathBuf>,
     /// The same as -f.
-    #[arg(value_name = "FILE|DIR|-", required_unless_present = "files")]
+    #[arg(value_name = "FILE|DIR|-", required_unless_present_any = ["files", "kustomize", "chart"])]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) render: RenderArgs,
     /// `EndpointPolicies` in force, as for `roster serve`. A policy of the same name among the objects takes precedence.
     #[arg(long, value_name = "FILE|DIR|-")]
     policy: Vec<PathBuf>,
@@ -55,7 +59,10 @@ pub(super) struct SourceTexts {
 impl SourceArgs {
     pub(super) fn read(&self) -> anyhow::Result<SourceTexts> {
         let texts = self.read_context()?;
-        Ok(SourceTexts { files: InputTexts::read_any(&self.paths())?, ..texts })
+        let rendered = self.render.render(&self.namespace)?;
+        let mut files = InputTexts::read_any(&self.paths())?;
+        files.add_rendered(rendered)?;
+        Ok(SourceTexts { files, ..texts })
     }
 
     /// The texts of all sources without the files.

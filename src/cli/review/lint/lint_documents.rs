@@ -108,10 +108,7 @@ impl LintSummary {
     /// How to check what the kustomizations among the files make of them.
     pub(super) fn render_hint(&self) -> Option<String> {
         let count = *self.skipped.get(&Skip::Kustomization)?;
-        Some(format!(
-            "{}: to check what one makes, kubectl kustomize DIR | roster lint -",
-            counted(count, "kustomization")
-        ))
+        Some(format!("{}: check them with -k", counted(count, "kustomization")))
     }
 
     /// The kinds that are not checked.

@@ -80,7 +80,9 @@ impl LintArgs {
     pub(in crate::cli) fn run(&self) -> anyhow::Result<Outcome> {
         let accepted = self.suppressions.read()?;
         let context = self.sources.read_context()?;
-        let texts = ManifestTexts::read(&self.sources.paths())?;
+        let rendered = self.sources.render.render(&self.sources.namespace)?;
+        let mut texts = ManifestTexts::read(&self.sources.paths())?;
+        texts.add_rendered(&rendered);
         let manifests = texts.manifests();
         let mut unreadable: Vec<FileFinding<'_>> =
             manifests.unreadable.into_iter().map(FileFinding::unreadable).collect();

@@ -45,7 +45,7 @@ spec:
   selector: {matchLabels: {app: web}}
   template:
     metadata: {labels: {app: web}}
-    spec: {containers: [{name: web, image: web, ports: [{name: http, containerPort: 8080}]}]}
+    spec: {containers: [{name: web, image: web, ports: [{name: http, containerPort: 80}]}]}
 ";
 
 pub(super) fn service(selector: &str, port: &str) -> String {
@@ -94,7 +94,7 @@ fn workloads_are_checked_as_well() {
         ("replicas", "  selector", "  replica: 3\n  selector", &["5 error unknown-field"]),
         ("containers in the wrong place", "  selector", "  containers: []\n  selector", &["5 error unknown-field"]),
         ("no selector", "  selector: {matchLabels: {app: web}}\n", "", &["5 error missing-field"]),
-        ("a port", "8080", "99999", &["8 error invalid-port"]),
+        ("a port", "containerPort: 80", "containerPort: 99999", &["8 error invalid-port"]),
         ("a port name", "name: http", "name: http_main", &["8 error invalid-value"]),
         ("a container name", "[{name: web", "[{name: Web", &["8 error invalid-value"]),
         ("an environment variable", "image: web", "image: web, env: [{name: A, value: 1}]", &["8 error wrong-type"]),

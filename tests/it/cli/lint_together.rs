@@ -135,7 +135,7 @@ fn what_a_missing_separator_hides_is_not_absent() {
 #[test]
 fn a_code_is_explained_with_all_its_severities() {
     for (code, want) in [
-        ("other-namespace", "other-namespace: reason, severity info or warning\n"),
+        ("other-namespace", "other-namespace: reason, severity warning or info\n"),
         ("named-port-missing", "named-port-missing: reason, severity error, warning or info\n"),
         ("invalid-port", "invalid-port: reason, severity warning or error\n"),
         ("no-pod-ip", "no-pod-ip: reason, severity warning\n"),

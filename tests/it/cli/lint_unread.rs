@@ -82,7 +82,7 @@ fn a_manifest_that_cannot_be_read_is_the_only_error() {
         "the selector matches no workload and no pod; nearest: Deployment other, which has app=other instead of web";
     let known = "it selects the pods of Deployment web, which cannot be read";
     for (name, changed, not_checked, explained) in [
-        ("a type error", DEPLOYMENT.replace("containerPort: 8080", "containerPort: '8080'"), None, known),
+        ("a type error", DEPLOYMENT.replace("containerPort: 80", "containerPort: '80'"), None, known),
         (
             "a type error in the labels",
             DEPLOYMENT.replace("labels: {app: web}", "labels: {app: web, b: true}"),
@@ -144,7 +144,7 @@ fn a_manifest_that_cannot_be_read_is_the_only_error() {
 fn a_selector_may_almost_match_what_cannot_be_read() {
     let service =
         "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: wbe}, ports: [{port: 80}]}\n";
-    let unread = DEPLOYMENT.replace("containerPort: 8080", "containerPort: '8080'");
+    let unread = DEPLOYMENT.replace("containerPort: 80", "containerPort: '80'");
     for more in ["", OTHERS] {
         let folder = directory(&[
             ("a.yaml", &*unread),

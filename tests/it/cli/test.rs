@@ -30,7 +30,7 @@ spec: {selector: {app: wbe}, ports: [{port: 80}], externalIPs: [203.0.113.9]}
 apiVersion: v1
 kind: Service
 metadata: {name: bad}
-spec: {selector: {app: web}, ports: [{port: 80}], sessionAffinity: Sometimes}
+spec: {selector: {app: web}, ports: [{port: 80, targetPort: http}], sessionAffinity: Sometimes}
 ";
 
 /// Runs a test file with these cases; returns the exit code and the results.

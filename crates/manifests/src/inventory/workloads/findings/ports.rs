@@ -155,6 +155,10 @@ impl<'a> SelectedPorts<'a> {
                 TargetPort::Number(number) if *number != 0 => TargetKey::Number(*number),
                 _ => TargetKey::Number(port.port),
             };
+            // An API server refuses it, which is reported.
+            if matches!(target, TargetKey::Number(number) if !(1..=65535).contains(&number)) {
+                continue;
+            }
             let key = (target, protocol_or_tcp(&port.protocol));
             if !self.found.contains_key(&key) {
                 let found = self.faults(key, comparisons);

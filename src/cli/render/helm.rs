@@ -11,7 +11,7 @@ use roster_manifests::decode::{self, Source};
 
 use super::{
     paths::NamedDirectory,
-    process::{Limits, Program},
+    process::{Limits, RendererProgram},
     reachable::values,
     rendered_unit::{RenderedUnit, documents},
 };
@@ -25,7 +25,7 @@ const SOURCE: &str = "# Source: ";
 pub(super) fn render(written: &Path, values: &[PathBuf], namespace: &str) -> anyhow::Result<RenderedUnit> {
     // Anything else would be the name of a chart in a repository, which Helm fetches.
     let chart = NamedDirectory::of(written).with_context(|| format!("--chart {}", written.display()))?;
-    let helm = Program::find("helm").ok_or_else(|| anyhow!("--chart needs helm, and the PATH has none"))?;
+    let helm = RendererProgram::find("helm").ok_or_else(|| anyhow!("--chart needs helm, and the PATH has none"))?;
     let mut arguments: Vec<OsString> = vec!["template".into(), release_name(&chart.path).into(), (&chart.path).into()];
     // Tests are not installed, and their pods often have the labels of the pods that they test.
     arguments.extend(["--skip-tests".into(), "--namespace".into(), namespace.into()]);

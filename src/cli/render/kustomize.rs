@@ -11,9 +11,9 @@ use roster_manifests::{decode, lint::path_within};
 use serde_json::json;
 
 use super::{
-    origin::{AnnotatedDocument, Origin},
+    origin::{AnnotatedDocument, ObjectOrigin},
     paths::{NamedDirectory, relative_path},
-    process::{Limits, Program, RunFailure},
+    process::{Limits, RendererProgram, RunFailure},
     reachable::{kustomizations_in, refuse_remote, values},
     remote_references::list_of,
     rendered_unit::{RenderedUnit, documents},
@@ -55,7 +55,7 @@ pub(super) fn render(written: &Path, allow_remote: bool) -> anyhow::Result<Rende
 
 /// Kustomize, or kubectl, which has it built in.
 struct Kustomize {
-    program: Program,
+    program: RendererProgram,
     command: &'static str,
     limits: Limits,
 }
@@ -73,7 +73,7 @@ impl Kustomize {
     fn find(limits: Limits) -> anyhow::Result<Self> {
         [("kustomize", "build"), ("kubectl", "kustomize")]
             .into_iter()
-            .find_map(|(name, command)| Some(Self { program: Program::find(name)?, command, limits }))
+            .find_map(|(name, command)| Some(Self { program: RendererProgram::find(name)?, command, limits }))
             .ok_or_else(|| anyhow!("-k needs kustomize or kubectl, and the PATH has neither"))
     }
 
@@ -126,7 +126,8 @@ fn unit(root: &NamedDirectory<'_>, from: &Path, text: &str, keep_annotations: bo
     let mut unit = RenderedUnit::new(root.written);
     for document in documents(text) {
         let AnnotatedDocument { text, origin } = AnnotatedDocument::of(document);
-        let file = origin.and_then(Origin::into_local_file).map(|file| path_within(Path::new(""), &from.join(file)));
+        let file =
+            origin.and_then(ObjectOrigin::into_local_file).map(|file| path_within(Path::new(""), &from.join(file)));
         let file = file.filter(|file| file.is_file()).map(|file| root.shown(&file));
         unit.push(if keep_annotations { document } else { &text }, file);
     }
@@ -141,7 +142,7 @@ mod tests {
     const WEB: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n";
 
     fn is_missing() -> bool {
-        Program::find("kustomize").is_none() && !has_program("kubectl")
+        RendererProgram::find("kustomize").is_none() && !has_program("kubectl")
     }
 
     /// What a directory renders to: its text, and the objects' names with the files they come from; or the error.

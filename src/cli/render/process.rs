@@ -20,7 +20,7 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// A program that is installed.
 #[derive(Clone, Debug)]
-pub(super) struct Program {
+pub(super) struct RendererProgram {
     pub(super) name: &'static str,
     path: PathBuf,
 }
@@ -58,7 +58,7 @@ impl Limits {
     pub(super) const REMOTE: Self = Self { time: Duration::from_mins(5), output: MAX_OUTPUT, network: true };
 }
 
-impl Program {
+impl RendererProgram {
     /// Finds a program in the PATH. Relative folders of the PATH do not count: what they have depends on where Roster is run.
     pub(super) fn find(name: &'static str) -> Option<Self> {
         let folders = env::var_os("PATH").unwrap_or_default();
@@ -188,7 +188,7 @@ mod tests {
 
     fn shell(script: &str, limits: Limits) -> Result<String, RunFailure> {
         let home = tempfile::tempdir()?;
-        let sh = Program::find("sh").ok_or(io::ErrorKind::NotFound).map_err(io::Error::from)?;
+        let sh = RendererProgram::find("sh").ok_or(io::ErrorKind::NotFound).map_err(io::Error::from)?;
         sh.run(&["-c".into(), script.into()], home.path(), limits)
     }
 

@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use super::process::Program;
+use super::process::RendererProgram;
 
 /// A directory with files.
 #[expect(clippy::disallowed_methods, reason = "a test")]
@@ -18,7 +18,7 @@ pub(super) fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 /// Whether a program is installed. In continuous integration it must be.
 pub(super) fn has_program(name: &'static str) -> bool {
-    let is_found = Program::find(name).is_some();
+    let is_found = RendererProgram::find(name).is_some();
     if !is_found {
         println!("skipped: {name} is not installed");
         assert!(env::var_os("CI").is_none(), "{name} is not installed");

@@ -7,7 +7,7 @@ use roster_admission::{
 use roster_engine::{
     model::{
         ObjectKey, Text,
-        json::{path::PathEnd, raw::JsonMembers},
+        json::{path::PathEnd, raw::api_group},
     },
     reason::{Finding, Reason, Severity},
 };
@@ -100,9 +100,7 @@ impl<'a> ReviewedObject<'a> {
 
     /// The API group of its kind; empty for the core group.
     pub(super) fn api_group(&self) -> String {
-        let members = JsonMembers::read(&self.document.raw).unwrap_or_default();
-        let api_version = members.text("apiVersion");
-        api_version.split_once('/').map_or_else(String::new, |(group, _)| group.to_owned())
+        api_group(&self.document.raw)
     }
 
     /// Whether it comes from a cluster: it has a uid.

@@ -20,14 +20,10 @@ pub struct Document<'a> {
     has_lines: bool,
     /// How many bytes the type from its list takes, which follows the first one of its text.
     pub(super) added: usize,
-    /// Whether fields were added to its text, which moves what follows in their lines.
-    is_changed: bool,
     /// Whether it is a document of YAML in block style, and not a part of one.
     pub(super) is_block: bool,
     /// What it was read as, if it repeated keys: without what these replace.
     pub(super) single: Option<Box<SingleKeys>>,
-    /// The text before it was replaced.
-    original: Option<Cow<'a, RawValue>>,
     /// The texts of the objects that it hides, because `---` is missing between them.
     pub(super) hidden: Vec<String>,
 }
@@ -49,39 +45,9 @@ impl<'a> Document<'a> {
             at,
             has_lines: added.is_some(),
             added: added.unwrap_or_default(),
-            is_changed: false,
             is_block: false,
             single: None,
-            original: None,
             hidden: Vec::new(),
-        }
-    }
-
-    /// The same object with another text, of which each part is in the line that it has in the text so far.
-    #[must_use]
-    pub fn with_text(self, raw: Box<RawValue>) -> Self {
-        let original = self.original.or(Some(self.raw));
-        Self { raw: Cow::Owned(raw), is_changed: self.has_lines, original, ..self }
-    }
-
-    /// The same object with another text, which does not have the lines of the input.
-    #[must_use]
-    pub fn without_lines(self, raw: Box<RawValue>) -> Self {
-        let original = self.original.or(Some(self.raw));
-        Self { raw: Cow::Owned(raw), has_lines: false, is_changed: false, original, ..self }
-    }
-
-    /// The text before it was replaced; see [`with_text`](Self::with_text).
-    pub fn original(&self) -> &RawValue {
-        self.original.as_ref().unwrap_or(&self.raw)
-    }
-
-    /// The same object with its original text.
-    #[must_use]
-    pub fn to_original(&self) -> Self {
-        match &self.original {
-            Some(original) => Self { raw: original.clone(), is_changed: false, original: None, ..self.clone() },
-            None => self.clone(),
         }
     }
 
@@ -97,11 +63,6 @@ impl<'a> Document<'a> {
             }
             Err(_) => self,
         }
-    }
-
-    /// Whether the text was replaced; see [`with_text`](Self::with_text).
-    pub fn is_changed(&self) -> bool {
-        self.is_changed
     }
 
     /// The line, from 1, of a field path (`spec.ports[0].name`) or a JSON pointer. For a missing field, the line of the
@@ -120,7 +81,7 @@ impl<'a> Document<'a> {
         if fields.is_empty() {
             return Vec::new();
         }
-        let on_one_line = !self.is_changed && !self.raw.get().contains('\n');
+        let on_one_line = !self.raw.get().contains('\n');
         self.positions_of(fields).into_iter().map(|at| (at.line, on_one_line.then_some(at.column))).collect()
     }
 

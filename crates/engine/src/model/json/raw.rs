@@ -261,6 +261,13 @@ pub fn object_key(raw: &RawValue) -> ObjectKey {
     ObjectKey { kind: short(object.text("kind")), namespace: short(metadata.text("namespace")), name: short(name) }
 }
 
+/// The API group of an object; empty for the core group. Another group may have a kind of the same name.
+pub fn api_group(raw: &RawValue) -> String {
+    let object = JsonMembers::read(raw).unwrap_or_default();
+    let api_version = object.text("apiVersion");
+    api_version.split_once('/').map_or_else(String::new, |(group, _)| group.to_owned())
+}
+
 /// Whether the API server makes the name of an object: it has only a `generateName`.
 pub fn is_name_generated(raw: &RawValue) -> bool {
     let object = JsonMembers::read(raw).unwrap_or_default();

@@ -134,7 +134,7 @@ fn outcomes_on(
     mut make: impl FnMut(&Workload, &mut Places<'_>),
 ) -> Vec<(usize, WorkloadPods)> {
     let given = GivenPods::of(known);
-    let mut autoscalers: Vec<&Autoscaler> = known.autoscalers.iter().filter(|a| !a.is_of_overlay).collect();
+    let mut autoscalers: Vec<&Autoscaler> = known.autoscalers.iter().collect();
     // Stable: of several for one workload the last one counts.
     autoscalers.sort_by_key(|a| target_key(a));
     let placement = match known.nodes {

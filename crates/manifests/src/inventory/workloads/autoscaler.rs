@@ -23,8 +23,6 @@ pub struct Autoscaler {
     pub max_replicas: i32,
     /// The metrics of the CPU and memory that pods use.
     pub metrics: Vec<ResourceMetric>,
-    /// Whether only some overlays of its workload have it, so that nothing is known of the number of pods.
-    pub is_of_overlay: bool,
 }
 
 /// A metric of a resource that pods use.
@@ -43,11 +41,6 @@ pub struct ResourceMetric {
 impl Autoscaler {
     /// Whether it scales this workload.
     pub fn scales(&self, workload: &Workload) -> bool {
-        !self.is_of_overlay && self.targets(workload)
-    }
-
-    /// Whether it names this workload.
-    pub fn targets(&self, workload: &Workload) -> bool {
         self.namespace == workload.namespace && workload.replicas().is_some() && workload.is_owner(&self.target)
     }
 
@@ -69,7 +62,6 @@ impl<'de> Deserialize<'de> for Autoscaler {
             target: spec.scale_target_ref,
             min_replicas: spec.min_replicas.unwrap_or(1),
             max_replicas: spec.max_replicas,
-            is_of_overlay: false,
         })
     }
 }

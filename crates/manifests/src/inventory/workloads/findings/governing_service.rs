@@ -9,7 +9,7 @@ use roster_engine::{
 };
 
 use super::{
-    manifests::{Manifests, Placed, selector},
+    manifests::{Located, Manifests, selector},
     matching::{Candidate, workload_name},
     service_checks::SelectedWorkloads,
 };
@@ -22,11 +22,11 @@ impl<'a> Manifests<'a> {
     /// The finding about the Service in `serviceName` of a workload of the namespace.
     pub(super) fn check_governing_service(
         &self,
-        workload: Placed<&Workload>,
+        workload: Located<&Workload>,
         selected: &SelectedWorkloads<'a>,
         units: &Units,
     ) -> Option<Finding> {
-        let Placed { document, object: workload } = workload;
+        let Located { document, object: workload } = workload;
         let WorkloadController::StatefulSet { service_name, .. } = &workload.controller else { return None };
         let found = |code, message| {
             let pointer = Some("/spec/serviceName".to_owned());
@@ -94,8 +94,8 @@ impl<'a> Manifests<'a> {
     }
 
     /// The finding about the `subdomain` of pods that are not those of a StatefulSet, which overwrites it.
-    pub(super) fn check_subdomain(&self, workload: Placed<&Workload>, units: &Units) -> Option<Finding> {
-        let Placed { document, object: workload } = workload;
+    pub(super) fn check_subdomain(&self, workload: Located<&Workload>, units: &Units) -> Option<Finding> {
+        let Located { document, object: workload } = workload;
         let template = &workload.template;
         let subdomain = &template.subdomain;
         let is_set = matches!(workload.controller, WorkloadController::StatefulSet { .. });

@@ -29,7 +29,7 @@ pub(super) type WorkloadOutcome<'a> = (&'a Workload, &'a WorkloadPods);
 
 /// An object, and the number of its document.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Placed<T> {
+pub(super) struct Located<T> {
     pub(super) document: usize,
     pub(super) object: T,
 }
@@ -40,16 +40,16 @@ type Label<'a> = (&'a Text, &'a Text);
 /// A selector of one unit, and the Services of the unit that have it, by their places.
 pub(super) struct SelectorOfUnit<'a> {
     pub(super) selector: &'a Labels,
-    pub(super) services: Vec<(usize, Placed<&'a Service>)>,
+    pub(super) services: Vec<(usize, Located<&'a Service>)>,
 }
 
 /// The Services and workloads of a namespace, each kind in the order of the documents.
 #[derive(Default)]
 pub(super) struct Manifests<'a> {
-    pub(super) services: Vec<Placed<&'a Service>>,
-    pub(super) pods: Vec<Placed<&'a Pod>>,
-    pub(super) workloads: Vec<Placed<WorkloadOutcome<'a>>>,
-    pub(super) autoscalers: Vec<Placed<&'a Autoscaler>>,
+    pub(super) services: Vec<Located<&'a Service>>,
+    pub(super) pods: Vec<Located<&'a Pod>>,
+    pub(super) workloads: Vec<Located<WorkloadOutcome<'a>>>,
+    pub(super) autoscalers: Vec<Located<&'a Autoscaler>>,
     /// Objects of which a controller may make pods in the namespace.
     pub(super) custom_resources: Option<&'a CustomResourcesOfNamespace>,
     /// What of the namespace cannot be read.
@@ -105,7 +105,7 @@ impl<'a> Manifests<'a> {
         for (place, service) in self.services.iter().enumerate() {
             self.by_name.entry(&service.object.meta.name).or_default().push(place);
         }
-        for Placed { object: autoscaler, .. } in &self.autoscalers {
+        for Located { object: autoscaler, .. } in &self.autoscalers {
             let most = self.most_replicas.entry(&autoscaler.target.name).or_default();
             *most = autoscaler.max_replicas.max(autoscaler.min_replicas).max(*most);
         }
@@ -138,14 +138,14 @@ impl<'a> Manifests<'a> {
 
     /// The Services of each unit by their selectors, sorted. Services without one are left out.
     pub(super) fn by_selector(&self, units: &Units) -> Vec<SelectorOfUnit<'a>> {
-        let mut all: Vec<(usize, &Labels, usize, Placed<&Service>)> = Vec::new();
+        let mut all: Vec<(usize, &Labels, usize, Located<&Service>)> = Vec::new();
         for (place, service) in self.services.iter().enumerate() {
             if let Some(selector) = selector(service.object) {
                 all.push((units.unit(service.document).start, selector, place, *service));
             }
         }
         all.sort_unstable_by_key(|(unit, selector, place, _)| (*unit, *selector, *place));
-        let of_unit = |group: &[(usize, &'a Labels, usize, Placed<&'a Service>)]| SelectorOfUnit {
+        let of_unit = |group: &[(usize, &'a Labels, usize, Located<&'a Service>)]| SelectorOfUnit {
             selector: group[0].1,
             services: group.iter().map(|(_, _, place, service)| (*place, *service)).collect(),
         };

@@ -36,7 +36,7 @@ use self::{
     candidate_index::CandidateIndex,
     comparisons::{Comparisons, MAX_COMPARISONS},
     listing::{ServiceNames, list},
-    manifests::{Manifests, Placed},
+    manifests::{Located, Manifests},
     scale_targets::{ByOwner, ScaleTargets},
     scaling_metrics::MetricChecks,
     selection::MAX_VERSIONS,
@@ -107,7 +107,8 @@ pub struct ObjectDocuments {
 
 impl ObjectDocuments {
     /// All of them from one document.
-    pub fn one(services: usize, pods: usize, workloads: usize, autoscalers: usize) -> Self {
+    #[cfg(test)]
+    pub(super) fn one(services: usize, pods: usize, workloads: usize, autoscalers: usize) -> Self {
         let [services, pods, workloads, autoscalers] =
             [services, pods, workloads, autoscalers].map(|count| vec![0; count]);
         Self { services, pods, workloads, autoscalers, nodes: Vec::new() }
@@ -132,11 +133,11 @@ impl ObjectDocuments {
 /// The findings about Services and workloads, by namespace, each with the number of the document that it is about.
 pub fn findings(objects: &ComparedObjects<'_>) -> Vec<(usize, Finding)> {
     let findings = findings_within(objects, MAX_COMPARISONS);
-    findings.into_iter().map(|Placed { document, object }| (document, object)).collect()
+    findings.into_iter().map(|Located { document, object }| (document, object)).collect()
 }
 
 /// The same, with a limit on comparisons.
-fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Placed<Finding>> {
+fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Located<Finding>> {
     let unread = UnreadIndex::new(objects.unread);
     let (all, index) = by_namespace(objects, &unread);
     let namespaces = Namespaces {
@@ -160,8 +161,8 @@ fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Pla
         let CheckedServices { findings: of_services, backed, selected } = services.finish();
         findings.extend(of_services);
         for (placed, backed) in manifests.workloads.iter().zip(&backed) {
-            let Placed { document, object: (workload, outcome) } = *placed;
-            let at = Placed { document, object: workload };
+            let Located { document, object: (workload, outcome) } = *placed;
+            let at = Located { document, object: workload };
             let mut of_workload: Vec<Finding> = check_pods(workload, outcome).into_iter().collect();
             of_workload.extend(check_probes(workload));
             if namespaces.is_judged(document) {
@@ -170,7 +171,7 @@ fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Pla
                 of_workload.extend(check_rollout(workload, outcome, &backed.alone));
                 of_workload.extend(check_readiness(workload, &backed.waiting));
             }
-            findings.extend(of_workload.into_iter().map(|object| Placed { document, object }));
+            findings.extend(of_workload.into_iter().map(|object| Located { document, object }));
         }
         findings.extend(manifests.check_autoscalers(&namespaces, &elsewhere, &comparisons));
     }
@@ -186,17 +187,17 @@ fn by_namespace<'a>(
     let documents = objects.documents;
     for (place, outcome) in objects.outcomes {
         let workload = &objects.workloads[*place];
-        let placed = Placed { document: documents.workloads[*place], object: (workload, outcome) };
+        let placed = Located { document: documents.workloads[*place], object: (workload, outcome) };
         all.entry(&workload.namespace).or_default().workloads.push(placed);
     }
     for (object, document) in objects.services.iter().zip(&documents.services) {
-        all.entry(&object.meta.namespace).or_default().services.push(Placed { document: *document, object });
+        all.entry(&object.meta.namespace).or_default().services.push(Located { document: *document, object });
     }
     for (object, document) in objects.autoscalers.iter().zip(&documents.autoscalers) {
-        all.entry(&object.namespace).or_default().autoscalers.push(Placed { document: *document, object });
+        all.entry(&object.namespace).or_default().autoscalers.push(Located { document: *document, object });
     }
     for (object, document) in objects.pods.iter().zip(&documents.pods) {
-        all.entry(object.namespace()).or_default().pods.push(Placed { document: *document, object });
+        all.entry(object.namespace()).or_default().pods.push(Located { document: *document, object });
     }
     let mut index = CandidateIndex::default();
     for (namespace, manifests) in &mut all {
@@ -214,7 +215,7 @@ impl<'a> Manifests<'a> {
         namespaces: &Namespaces<'_, 'a>,
         elsewhere: &ByOwner<'a>,
         comparisons: &Comparisons,
-    ) -> Vec<Placed<Finding>> {
+    ) -> Vec<Located<Finding>> {
         if self.autoscalers.is_empty() {
             return Vec::new();
         }
@@ -227,7 +228,7 @@ impl<'a> Manifests<'a> {
             found.extend(in_all_versions(
                 versions.map(|workload| metrics.check(autoscaler.object, workload.object, comparisons)),
             ));
-            findings.extend(found.into_iter().map(|object| Placed { document: autoscaler.document, object }));
+            findings.extend(found.into_iter().map(|object| Located { document: autoscaler.document, object }));
         }
         findings.extend(self.check_several_autoscalers(namespaces));
         findings

@@ -13,7 +13,7 @@ use roster_engine::{
 
 use super::{
     comparisons::Comparisons,
-    manifests::{Manifests, Placed, nearest},
+    manifests::{Located, Manifests, nearest},
     matching::workload_name,
     unmatched::Namespaces,
     unread_index::UnreadMatch,
@@ -44,7 +44,7 @@ pub(super) struct ScaleTargets<'n, 'a> {
     comparisons: &'n Comparisons,
     by_kind: HashMap<&'a str, Vec<&'a Workload>, HashSeed>,
     /// Those of one name, kind and API group: several are versions of one.
-    by_owner: HashMap<(&'a str, &'a str, &'a str), Vec<Placed<&'a Workload>>, HashSeed>,
+    by_owner: HashMap<(&'a str, &'a str, &'a str), Vec<Located<&'a Workload>>, HashSeed>,
     /// The first of a name and a kind, whatever the API group.
     by_name_and_kind: HashMap<(&'a str, &'a str), &'a Workload, HashSeed>,
     by_name: HashMap<&'a str, OfName<'a>, HashSeed>,
@@ -114,8 +114,8 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
             by_name_and_kind: HashMap::default(),
             by_name: HashMap::default(),
         };
-        for Placed { document, object: (workload, _) } in &manifests.workloads {
-            let placed = Placed { document: *document, object: *workload };
+        for Located { document, object: (workload, _) } in &manifests.workloads {
+            let placed = Located { document: *document, object: *workload };
             let (name, kind) = (workload.name.as_str(), workload.kind.as_str());
             this.by_kind.entry(kind).or_default().push(*workload);
             this.by_owner.entry((name, kind, api_group(&workload.api_version))).or_default().push(placed);
@@ -129,7 +129,7 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
     }
 
     /// The workloads that an autoscaler names, and that are nearest to it.
-    pub(super) fn of<'s>(&'s self, autoscaler: Placed<&'s Autoscaler>) -> &'s [Placed<&'a Workload>] {
+    pub(super) fn of<'s>(&'s self, autoscaler: Located<&'s Autoscaler>) -> &'s [Located<&'a Workload>] {
         let target = &autoscaler.object.target;
         let owner = (target.name.as_str(), target.kind.as_str(), api_group(&target.api_version));
         let Some(versions) = self.by_owner.get(&owner) else { return &[] };
@@ -137,7 +137,7 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
     }
 
     /// The finding about the workload that an autoscaler names.
-    pub(super) fn check(&self, placed: Placed<&Autoscaler>) -> Option<Finding> {
+    pub(super) fn check(&self, placed: Located<&Autoscaler>) -> Option<Finding> {
         let autoscaler = placed.object;
         let target = &autoscaler.target;
         if target.name.is_empty() {

@@ -14,7 +14,7 @@ use roster_engine::{
 use super::{
     comparisons::Comparisons,
     listing::list,
-    manifests::{Manifests, Placed},
+    manifests::{Located, Manifests},
     matching::workload_name,
     scale_targets::of_autoscaler,
     unmatched::Namespaces,
@@ -173,8 +173,8 @@ fn target(autoscaler: &Autoscaler) -> (&Text, &Text, &str) {
 impl Manifests<'_> {
     /// The findings about workloads that several autoscalers of one unit name: the controller acts for none of them
     /// (`AmbiguousSelector`).
-    pub(super) fn check_several_autoscalers(&self, namespaces: &Namespaces<'_, '_>) -> Vec<Placed<Finding>> {
-        let unit = |autoscaler: &Placed<&Autoscaler>| namespaces.units.unit(autoscaler.document).start;
+    pub(super) fn check_several_autoscalers(&self, namespaces: &Namespaces<'_, '_>) -> Vec<Located<Finding>> {
+        let unit = |autoscaler: &Located<&Autoscaler>| namespaces.units.unit(autoscaler.document).start;
         let mut all = self.autoscalers.clone();
         all.retain(|a| namespaces.is_judged(a.document) && !a.object.target.name.is_empty());
         // Stable: the autoscalers of one workload stay in their order.
@@ -194,7 +194,7 @@ impl Manifests<'_> {
                 list(names.into_iter())
             );
             let pointer = || "/spec/scaleTargetRef".to_owned();
-            let finding = |a: &Placed<&Autoscaler>| Placed {
+            let finding = |a: &Located<&Autoscaler>| Located {
                 document: a.document,
                 object: of_autoscaler(Reason::SeveralAutoscalers, a.object, pointer(), message.clone()),
             };

@@ -58,7 +58,7 @@ struct Found<'a> {
 
 /// A selector of a unit, and where to look for what it selects.
 #[derive(Clone, Copy)]
-pub(super) struct Search<'s, 'a> {
+pub(super) struct SelectorSearch<'s, 'a> {
     pub(super) selector: &'a Labels,
     /// A document of the unit.
     pub(super) document: usize,
@@ -68,7 +68,7 @@ pub(super) struct Search<'s, 'a> {
     pub(super) comparisons: &'s Comparisons,
 }
 
-impl<'a> Search<'_, 'a> {
+impl<'a> SelectorSearch<'_, 'a> {
     /// What the selector selects: of its unit, or of the nearest folder.
     pub(super) fn run(&self) -> Result<Selected<'a>, NotCompared> {
         let (mut beyond, mut is_possible, mut last) = (None, false, None);

@@ -10,11 +10,11 @@ use super::{
     comparisons::{Comparisons, NotCompared},
     in_all_versions,
     listing::ServiceNames,
-    manifests::{Manifests, Placed, SelectorOfUnit, of_service},
+    manifests::{Located, Manifests, SelectorOfUnit, of_service},
     matching::workload_name,
     near_miss::NearbyCandidates,
     ports::SelectedPorts,
-    selection::{Search, Selected, Selection},
+    selection::{Selected, Selection, SelectorSearch},
     unmatched::{Namespaces, SelectorFault, not_checked, typo},
     unread_index::UnreadMatch,
 };
@@ -43,7 +43,7 @@ pub(super) struct ServiceChecks<'n, 'a> {
     backed: Vec<BackedServices<'a>>,
     selected: SelectedWorkloads<'a>,
     /// The Services whose selectors are not compared, with their places.
-    not_compared: Vec<(usize, Placed<&'a Service>)>,
+    not_compared: Vec<(usize, Located<&'a Service>)>,
 }
 
 /// The first workload that each Service of a namespace selects for certain, if it selects one; sorted by the places of the
@@ -53,7 +53,7 @@ pub(super) type SelectedWorkloads<'a> = Vec<(usize, &'a Workload)>;
 /// What was found about the Services of a namespace.
 pub(super) struct CheckedServices<'a> {
     /// The findings with their documents, in the order of the Services.
-    pub(super) findings: Vec<Placed<Finding>>,
+    pub(super) findings: Vec<Located<Finding>>,
     /// The Services of each workload, by its place.
     pub(super) backed: Vec<BackedServices<'a>>,
     pub(super) selected: SelectedWorkloads<'a>,
@@ -81,7 +81,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         self.selected.sort_by_key(|(place, _)| *place);
         let document = |place: usize| self.manifests.services[place].document;
         let placed = |(place, findings): (usize, Vec<Finding>)| {
-            findings.into_iter().map(move |object| Placed { document: document(place), object })
+            findings.into_iter().map(move |object| Located { document: document(place), object })
         };
         let findings = self.findings.into_iter().flat_map(placed).collect();
         CheckedServices { findings, backed: self.backed, selected: self.selected }
@@ -102,7 +102,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
     /// Checks all Services.
     pub(super) fn check(&mut self, comparisons: &Comparisons) {
         for SelectorOfUnit { selector, mut services } in self.manifests.by_selector(self.namespaces.units) {
-            let is_checked = |service: &Placed<&Service>| {
+            let is_checked = |service: &Located<&Service>| {
                 !self.manifests.is_recorded(&self.namespaces.units.unit(service.document))
                     && self.namespaces.is_judged(service.document)
                     && service.object.kind != ServiceType::ExternalName
@@ -110,14 +110,15 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
             services.retain(|(_, service)| is_checked(service));
             if let Some((_, first)) = services.first() {
                 let (manifests, index, units) = (self.manifests, self.namespaces.index, self.namespaces.units);
-                let search = Search { selector, document: first.document, manifests, index, units, comparisons };
+                let search =
+                    SelectorSearch { selector, document: first.document, manifests, index, units, comparisons };
                 self.check_selector(&search, &services);
             }
         }
     }
 
     /// Checks the Services that have this selector.
-    fn check_selector(&mut self, search: &Search<'_, 'a>, services: &[(usize, Placed<&'a Service>)]) {
+    fn check_selector(&mut self, search: &SelectorSearch<'_, 'a>, services: &[(usize, Located<&'a Service>)]) {
         let Ok(fault) = self.fault_or_check(search, services) else {
             self.not_compared.extend(services);
             return;
@@ -132,8 +133,8 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
     /// The fault of a selector that selects no workload. If it selects some, these are checked.
     fn fault_or_check(
         &mut self,
-        search: &Search<'_, 'a>,
-        services: &[(usize, Placed<&'a Service>)],
+        search: &SelectorSearch<'_, 'a>,
+        services: &[(usize, Located<&'a Service>)],
     ) -> Result<Option<SelectorFault>, NotCompared> {
         let selector = search.selector;
         let (is_possible, versions) = match search.run()? {
@@ -169,9 +170,9 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
     /// Checks the Services that select workloads. There may be several versions of these.
     fn check_selected(
         &mut self,
-        search: &Search<'_, 'a>,
+        search: &SelectorSearch<'_, 'a>,
         versions: &[Selection<'a>],
-        services: &[(usize, Placed<&'a Service>)],
+        services: &[(usize, Located<&'a Service>)],
     ) {
         // What cannot be read may be behind them as well.
         let is_all = self.manifests.unread.selected_by(search.selector, Some(search.document)).is_none();
@@ -188,7 +189,7 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
     }
 
     /// Adds the Services to those of the workloads. `is_all`: nothing else is behind them.
-    fn add_backed(&mut self, selection: &Selection<'a>, is_all: bool, services: &[(usize, Placed<&'a Service>)]) {
+    fn add_backed(&mut self, selection: &Selection<'a>, is_all: bool, services: &[(usize, Located<&'a Service>)]) {
         let all: Vec<(usize, &Service)> = services.iter().map(|(place, service)| (*place, service.object)).collect();
         // A Service that publishes pods before they are ready does not wait.
         let waiting: Vec<_> = all.iter().copied().filter(|(_, s)| !s.publish_not_ready).collect();

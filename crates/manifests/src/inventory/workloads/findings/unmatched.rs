@@ -13,7 +13,7 @@ use super::{
     manifests::Manifests,
     matching::Candidate,
     near_miss::{NearMiss, NearbyCandidates},
-    selection::Search,
+    selection::SelectorSearch,
     unread_index::UnreadMatch,
 };
 use crate::units::Units;
@@ -61,10 +61,10 @@ impl<'a> Namespaces<'_, 'a> {
     pub(super) fn unmatched(
         &self,
         namespace: &Text,
-        search: &Search<'_, 'a>,
+        search: &SelectorSearch<'_, 'a>,
         nearby: &NearbyCandidates<'a>,
     ) -> Result<Option<SelectorFault>, NotCompared> {
-        let Search { selector, document, manifests, comparisons, .. } = *search;
+        let SelectorSearch { selector, document, manifests, comparisons, .. } = *search;
         let nearest = nearby.nearest(selector, comparisons)?;
         if self.is_made_by_test(search) {
             return Ok(None);
@@ -85,7 +85,7 @@ impl<'a> Namespaces<'_, 'a> {
     }
 
     /// Whether a selector is that of a test which may make the pods: its own file has none.
-    fn is_made_by_test(&self, search: &Search<'_, 'a>) -> bool {
+    fn is_made_by_test(&self, search: &SelectorSearch<'_, 'a>) -> bool {
         let is_test = self.in_tests.get(search.document).copied().unwrap_or_default();
         is_test && search.manifests.places_in(&search.units.unit(search.document)).iter().all(Range::is_empty)
     }
@@ -118,10 +118,10 @@ impl<'a> Namespaces<'_, 'a> {
 /// The fault of a selector that only a custom resource may match, if it looks like a typo.
 pub(super) fn typo<'a>(
     namespace: &Text,
-    search: &Search<'_, 'a>,
+    search: &SelectorSearch<'_, 'a>,
     nearby: &NearbyCandidates<'a>,
 ) -> Result<Option<SelectorFault>, NotCompared> {
-    let Search { selector, document, manifests, comparisons, .. } = *search;
+    let SelectorSearch { selector, document, manifests, comparisons, .. } = *search;
     let nearest = nearby.nearest_that_differs(selector, comparisons)?.filter(NearMiss::is_typo);
     let Some(nearest) = nearest.filter(|_| manifests.unread.selected_by(selector, Some(document)).is_none()) else {
         return Ok(None);

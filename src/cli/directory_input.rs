@@ -7,7 +7,7 @@ use roster_engine::{
     model::{
         HashSeed, ObjectKey,
         defaults::Defaults,
-        json::raw::{is_name_generated, object_key},
+        json::raw::{api_group, is_name_generated, object_key},
     },
     phrase::counted,
     reason::{Finding, Reason},
@@ -104,7 +104,7 @@ pub(super) fn add_manifests(
 #[derive(Default)]
 struct Versions<'a> {
     /// The file of the first version.
-    first: HashMap<ObjectKey, &'a str, HashSeed>,
+    first: HashMap<(ObjectKey, String), &'a str, HashSeed>,
     /// How many objects have another version in another file, and the first such file with the file that counts instead.
     count: usize,
     example: Option<(&'a str, &'a str)>,
@@ -117,7 +117,7 @@ impl<'a> Versions<'a> {
         if key.name.is_empty() || is_name_generated(object) {
             return true;
         }
-        let first = *self.first.entry(key).or_insert(file);
+        let first = *self.first.entry((key, api_group(object))).or_insert(file);
         let is_first = first == file;
         if !is_first {
             self.count += 1;

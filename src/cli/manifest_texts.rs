@@ -8,7 +8,10 @@ use std::{
 };
 
 use anyhow::ensure;
-use roster_engine::model::{ObjectKey, json::raw::object_key};
+use roster_engine::model::{
+    ObjectKey,
+    json::raw::{api_group, object_key},
+};
 use roster_manifests::{
     decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
     inventory::{
@@ -340,7 +343,11 @@ fn unit_key(object: &RawValue) -> ObjectKey {
     const COPIED: [&str; 8] =
         ["Service", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob"];
     let key = object_key(object);
-    if COPIED.contains(&key.kind.as_str()) { key } else { ObjectKey::default() }
+    if !COPIED.contains(&key.kind.as_str()) {
+        return ObjectKey::default();
+    }
+    // Another group may have a kind of the same name.
+    ObjectKey { kind: format!("{}/{}", api_group(object), key.kind).into(), ..key }
 }
 
 fn read_file(path: &Path, named: bool, room: &mut InputRoom) -> anyhow::Result<ReadFile> {

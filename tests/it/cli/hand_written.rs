@@ -157,6 +157,9 @@ fn directories_are_read_as_the_linter_reads_them() {
         ("chart/templates/web.yaml", "kind: Service\nmetadata:\n  name: {{ .Release.Name }}\n"),
         ("two/dev/web.yaml", &web),
         ("two/prod/web.yaml", &web),
+        // A Service of another group is another object.
+        ("groups/a/web.yaml", "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: web}\n"),
+        ("groups/b/web.yaml", &web),
     ] {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -174,6 +177,7 @@ fn directories_are_read_as_the_linter_reads_them() {
                 .to_owned(),
         ),
         ("two", 0, &["web: 2 of 2 pods served\n", "2 objects are in several files; assumed: the first"], String::new()),
+        ("groups", 0, &["web: 2 of 2 pods served\n"], String::new()),
         ("two/dev", 0, &["web: 2 of 2 pods served\n"], String::new()),
     ] {
         let ran = roster(&["explain", &path(name)]);

@@ -1,6 +1,12 @@
 //! The address ranges of all policies, compiled once, and the ones that count for an object.
 
-use std::{cell::RefCell, collections::HashMap, net::IpAddr, ops::Range, sync::Arc};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::HashMap,
+    net::IpAddr,
+    ops::Range,
+    sync::Arc,
+};
 
 use roster_engine::model::{Cidr, HashSeed, Text};
 use smallvec::SmallVec;
@@ -34,7 +40,12 @@ impl Ranges {
 
     /// A look-up of many addresses.
     pub(super) fn lookup(&self) -> RangeLookup<'_> {
-        RangeLookup { ranges: self, allowed: FirstOwners::default(), denied: FirstOwners::default() }
+        RangeLookup {
+            ranges: self,
+            allowed: FirstOwners::default(),
+            denied: FirstOwners::default(),
+            any_allowed: OnceCell::new(),
+        }
     }
 }
 
@@ -64,12 +75,14 @@ pub(super) struct RangeLookup<'a> {
     ranges: &'a Ranges,
     allowed: FirstOwners,
     denied: FirstOwners,
+    /// Whether a range is allowed at all. It is found once, since an object may have many addresses and policies many ranges.
+    any_allowed: OnceCell<bool>,
 }
 
 impl<'a> RangeLookup<'a> {
-    /// Whether any policy may allow ranges.
-    pub(super) fn has_policy(&self) -> bool {
-        !self.ranges.allowing.is_empty()
+    /// Whether any policy allows any range.
+    pub(super) fn allows_any(&self) -> bool {
+        *self.any_allowed.get_or_init(|| self.ranges.allowed().next().is_some())
     }
 
     /// Whether the address is in an allowed range.

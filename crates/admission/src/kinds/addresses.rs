@@ -17,8 +17,8 @@ use crate::{
 /// an allowed one.
 pub(super) fn objection<'a>(ranges: &RangeLookup<'a>, text: &str) -> Option<Objection<'a>> {
     let Some(ip) = parse_lenient(text) else { return Some(Objection::NotAnAddress) };
-    let not_allowed = if ranges.has_policy() { Objection::NotAllowed } else { Objection::NothingAllowed };
-    denied(ranges, ip).or_else(|| (!ranges.allows(ip)).then_some(not_allowed))
+    let not_allowed = || if ranges.allows_any() { Objection::NotAllowed } else { Objection::NothingAllowed };
+    denied(ranges, ip).or_else(|| (!ranges.allows(ip)).then(not_allowed))
 }
 
 /// An address is also denied for an IPv4 address in it.
@@ -33,7 +33,7 @@ pub(super) enum Objection<'a> {
     NotAnAddress,
     Denied(DeniedRange<'a>),
     NotAllowed,
-    /// There is no policy.
+    /// No policy allows any range, or there is none.
     NothingAllowed,
 }
 

@@ -208,8 +208,10 @@ fn external_addresses_need_a_range() {
     assert_eq!(balancer("203.0.113.9"), [""; 0]);
     assert_eq!(balancer("8.8.8.8"), ["spec.loadBalancerIP: 8.8.8.8 is not in a range that a policy allows"]);
     let alone = object("Service", "s", &[("/spec/loadBalancerIP", "8.8.8.8".into())]);
-    let found = found(Rule::LoadBalancerIp, &alone, |_| {});
-    assert_eq!(found, ["spec.loadBalancerIP: 8.8.8.8 is not allowed: no policy allows any range"]);
+    let only_denies = |settings: &mut Settings| settings.ranges = ranges(&[], &["203.0.113.128/25"]);
+    let want = ["spec.loadBalancerIP: 8.8.8.8 is not allowed: no policy allows any range"];
+    assert_eq!(found(Rule::LoadBalancerIp, &alone, |_| {}), want);
+    assert_eq!(found(Rule::LoadBalancerIp, &alone, only_denies), want);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use roster_engine::{
     phrase::counted,
     reason::{Finding, Reason},
 };
+use roster_lint::InputFile;
 use roster_manifests::{
     decode::{self, Document, Source},
     inventory::Inventory,
@@ -21,8 +22,7 @@ use serde_json::value::RawValue;
 
 use super::{
     input_paths::{ExpandedPaths, named_paths},
-    input_texts::InputFile,
-    manifest_texts::{ManifestTexts, Manifests, SkippedFile},
+    manifest_texts::{ManifestTexts, SkippedFile, SortedManifests},
     messages,
 };
 
@@ -63,13 +63,13 @@ impl InputFiles {
         inventory: &mut Inventory,
     ) -> anyhow::Result<FoundObjects> {
         let texts = ManifestTexts::of(std::mem::take(&mut self.found), |_| false)?;
-        let manifests = texts.manifests();
-        let unread: Vec<String> = manifests.unreadable.iter().map(ToString::to_string).collect();
+        let sorted = texts.manifests();
+        let unread: Vec<String> = sorted.unreadable.iter().map(ToString::to_string).collect();
         for why in &unread {
             messages::error(&anyhow!("{why}"));
         }
-        add_manifests(&manifests, defaults, inventory)?;
-        let with_objects = manifests.files.iter().filter(|file| !file.documents.is_empty());
+        add_manifests(&sorted, defaults, inventory)?;
+        let with_objects = sorted.manifests.files.iter().filter(|file| !file.documents.is_empty());
         let files = with_objects.map(|file| PathBuf::from(file.name)).collect();
         Ok(FoundObjects { files, unread })
     }
@@ -77,10 +77,11 @@ impl InputFiles {
 
 /// Adds the manifests of directories, and what is to be said of them. Of versions of one object, the first counts.
 pub(super) fn add_manifests(
-    manifests: &Manifests<'_>,
+    sorted: &SortedManifests<'_>,
     defaults: Defaults<'_>,
     inventory: &mut Inventory,
 ) -> anyhow::Result<()> {
+    let manifests = &sorted.manifests;
     inventory.unread.merge(manifests.unread.clone());
     let mut versions = Versions::default();
     let (listed, plain): (Vec<_>, Vec<_>) = manifests.files.iter().partition(|file| file.is_listed);
@@ -96,7 +97,7 @@ pub(super) fn add_manifests(
         }
     }
     inventory.problems.extend(versions.finding());
-    inventory.problems.extend(not_read(&manifests.skipped));
+    inventory.problems.extend(not_read(&sorted.skipped));
     Ok(())
 }
 

@@ -4,13 +4,22 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 use roster_engine::model::json::raw::object_key;
+use roster_lint::InputFile;
 use roster_manifests::decode::{self, Document, Source};
 
 use super::{
-    input_paths::{expand, open},
+    input_paths::{STDIN, expand, open},
     messages,
     render::RenderedUnit,
 };
+
+/// The end of the name of what a directory renders to.
+pub(super) const RENDERED: &str = " (rendered)";
+
+/// Whether a file is applied without any other one.
+pub(super) fn is_apart(name: &str) -> bool {
+    name == STDIN || name.ends_with(RENDERED)
+}
 
 /// The texts of all input files, as JSON with the same line numbers as the file.
 #[derive(Debug)]
@@ -24,15 +33,6 @@ pub(super) struct InputTexts {
 struct InputText {
     name: String,
     json: String,
-}
-
-/// One input file and its objects.
-#[derive(Debug)]
-pub(super) struct InputFile<'a> {
-    pub(super) name: &'a str,
-    pub(super) documents: Vec<Document<'a>>,
-    /// Whether a kustomization changes the objects before they are applied.
-    pub(super) is_listed: bool,
 }
 
 impl InputTexts {
@@ -55,7 +55,7 @@ impl InputTexts {
     /// Adds what kustomizations and charts render to.
     pub(super) fn add_rendered(&mut self, units: Vec<RenderedUnit>) -> anyhow::Result<()> {
         for RenderedUnit { name, text, .. } in units {
-            let name = format!("{name} (rendered)");
+            let name = format!("{name}{RENDERED}");
             let json = decode::text(text.as_bytes(), &Source::manifests(&name))?;
             self.texts.push(InputText { name, json });
         }
@@ -93,7 +93,7 @@ impl InputTexts {
             match decode::documents(json, &Source::manifests(name)) {
                 Ok(documents) => {
                     let documents = documents.into_iter().map(with_single_keys).collect();
-                    files.push(InputFile { name, documents, is_listed: false });
+                    files.push(InputFile { name, documents, is_apart: is_apart(name), ..InputFile::default() });
                 }
                 Err(error) => {
                     complete = false;

@@ -8,33 +8,23 @@ use std::{
 };
 
 use anyhow::ensure;
-use roster_engine::model::{
-    ObjectKey,
-    json::raw::{api_group, object_key},
-};
+use roster_lint::{InputFile, Manifests, unit_files};
 use roster_manifests::{
     decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
-    inventory::{
-        Inventory,
-        workloads::{UnreadObjects, UnreadText},
-    },
+    inventory::{Inventory, workloads::UnreadText},
     lint::{
         ClusterTests, FileRole, Kustomizations, Skip, has_template_action, is_vendored, without_comments,
         without_placeholders,
     },
-    units::{TemplateReach, UnitFile, Units},
+    units::{TemplateReach, Units},
 };
-use serde_json::value::RawValue;
 
 use super::{
-    input_paths::{ExpandedPaths, STDIN, is_stdin, named_paths, open, working_directory},
+    input_paths::{ExpandedPaths, is_stdin, named_paths, open, working_directory},
     input_room::{InputRoom, MAX_OBJECT_BYTES},
-    input_texts::InputFile,
+    input_texts::{RENDERED, is_apart},
     render::RenderedUnit,
 };
-
-/// The end of the name of what a directory renders to.
-const RENDERED: &str = " (rendered)";
 
 /// The texts of all files, as JSON with the same line numbers.
 pub(super) struct ManifestTexts {
@@ -88,15 +78,11 @@ impl SkippedFile {
 
 /// The manifests of all files.
 #[derive(Default)]
-pub(super) struct Manifests<'a> {
-    pub(super) files: Vec<InputFile<'a>>,
+pub(super) struct SortedManifests<'a> {
+    pub(super) manifests: Manifests<'a>,
     pub(super) skipped: Vec<SkippedFile>,
     /// What of the files cannot be read.
     pub(super) unreadable: Vec<UnreadableFile<'a>>,
-    /// What of them is applied together.
-    pub(super) units: Units,
-    /// What may be there though it is not among the objects.
-    pub(super) unread: UnreadObjects,
 }
 
 /// A file, or a document of it, that cannot be read.
@@ -201,7 +187,7 @@ impl ManifestTexts {
     }
 
     /// The manifests among the documents of the files, in the order of their units.
-    pub(super) fn manifests(&self) -> Manifests<'_> {
+    pub(super) fn manifests(&self) -> SortedManifests<'_> {
         let mut sorting = Sorting { kustomizations: Kustomizations::new(working_directory()), ..Sorting::default() };
         let names: Vec<&str> = self.texts.iter().map(|text| text.name.as_str()).collect();
         let in_order: Vec<&ManifestText> = Units::order(&names).into_iter().map(|text| &self.texts[text]).collect();
@@ -230,7 +216,7 @@ impl ManifestTexts {
 struct Sorting<'a> {
     kustomizations: Kustomizations,
     tests: ClusterTests,
-    manifests: Manifests<'a>,
+    sorted: SortedManifests<'a>,
     templates: Vec<(&'a str, UnreadText)>,
     inventory: Inventory,
 }
@@ -256,8 +242,8 @@ impl<'a> Sorting<'a> {
         for place in errors.chain(end) {
             let unreadable = UnreadableFile { file: &text.name, place };
             let text = unreadable.place.text.as_deref().map(str::to_owned);
-            self.manifests.unread.add_text(UnreadText { place: unreadable.place(), text, reach: 0..0 });
-            self.manifests.unreadable.push(unreadable);
+            self.sorted.manifests.unread.add_text(UnreadText { place: unreadable.place(), text, reach: 0..0 });
+            self.sorted.unreadable.push(unreadable);
         }
         documents.into_iter().map(Document::with_single_keys).collect()
     }
@@ -290,7 +276,8 @@ impl<'a> Sorting<'a> {
                 _ => {}
             }
         }
-        self.manifests.files.push(InputFile { name, documents: checked, is_listed: role == FileRole::Listed });
+        let (is_listed, is_apart) = (role == FileRole::Listed, is_apart(name));
+        self.sorted.manifests.files.push(InputFile { name, documents: checked, is_listed, is_apart });
     }
 }
 
@@ -300,13 +287,13 @@ impl<'a> Sorting<'a> {
         if let Some(text) = template {
             self.add_template(&file.file, file.line.unwrap_or(1), text.clone());
         }
-        self.manifests.skipped.push(file.clone());
+        self.sorted.skipped.push(file.clone());
     }
 
     fn skip(&mut self, file: &str, line: Option<usize>, why: Skip) {
         // A file may have half a million of them.
-        let known = self.manifests.skipped.last().map(|last| &last.file).filter(|last| ***last == *file).cloned();
-        self.manifests.skipped.push(SkippedFile { file: known.unwrap_or_else(|| file.into()), line, why });
+        let known = self.sorted.skipped.last().map(|last| &last.file).filter(|last| ***last == *file).cloned();
+        self.sorted.skipped.push(SkippedFile { file: known.unwrap_or_else(|| file.into()), line, why });
     }
 
     fn add_template(&mut self, file: &'a str, line: usize, text: String) {
@@ -314,40 +301,20 @@ impl<'a> Sorting<'a> {
     }
 
     /// The manifests, with the units of their files.
-    fn finish(self) -> Manifests<'a> {
-        let Self { mut manifests, templates, inventory, .. } = self;
+    fn finish(self) -> SortedManifests<'a> {
+        let Self { mut sorted, templates, inventory, .. } = self;
+        let manifests = &mut sorted.manifests;
+        manifests.complete = sorted.unreadable.is_empty();
         let files = unit_files(&manifests.files);
         manifests.units = Units::of(&files);
         manifests.unread.merge(inventory.unread);
-        let charts = manifests.skipped.iter().filter(|file| file.why == Skip::Chart);
+        let charts = sorted.skipped.iter().filter(|file| file.why == Skip::Chart);
         let reach = TemplateReach::new(charts.map(|chart| &*chart.file), &files);
         for (file, text) in templates {
             manifests.unread.add_text(UnreadText { reach: reach.of(file), ..text });
         }
-        manifests
+        sorted
     }
-}
-
-/// Files, by what their units depend on.
-pub(super) fn unit_files<'f>(files: &'f [InputFile<'_>]) -> Vec<UnitFile<'f>> {
-    let file = |file: &'f InputFile<'_>| UnitFile {
-        name: file.name,
-        is_apart: file.name == STDIN || file.name.ends_with(RENDERED),
-        objects: file.documents.iter().map(|document| unit_key(&document.raw)).collect(),
-    };
-    files.iter().map(file).collect()
-}
-
-/// The key of an object of which a folder may have several versions; that of other objects has no name.
-fn unit_key(object: &RawValue) -> ObjectKey {
-    const COPIED: [&str; 8] =
-        ["Service", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob"];
-    let key = object_key(object);
-    if !COPIED.contains(&key.kind.as_str()) {
-        return ObjectKey::default();
-    }
-    // Another group may have a kind of the same name.
-    ObjectKey { kind: format!("{}/{}", api_group(object), key.kind).into(), ..key }
 }
 
 fn read_file(path: &Path, named: bool, room: &mut InputRoom) -> anyhow::Result<ReadFile> {

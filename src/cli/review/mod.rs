@@ -4,17 +4,11 @@
 //! `lint` prints what is wrong with the files, and where: objects that cannot be read or that an API server would refuse,
 //! objects that rules deny, Services that do not fit their workloads.
 
-mod cluster_findings;
-mod file_finding;
-mod finding_room;
 mod lint;
 mod review_documents;
 mod review_table;
-mod reviewed_input;
-mod reviewed_object;
 mod sarif;
 mod source_args;
-mod stale_findings;
 mod suppression;
 
 use std::io::Write;
@@ -23,15 +17,15 @@ use clap::{Args, ValueEnum};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::{
+    messages,
     outcome::Outcome,
     output::{Output, OutputFormat},
+    printable::printable,
 };
-use file_finding::{FileFinding, FindingCode, FindingEffect};
 pub(super) use lint::LintArgs;
 use review_documents::ReviewDocument;
-use reviewed_input::ReviewedInput;
-use reviewed_object::ReviewedObject;
 use roster_engine::reason::{Reason, Severity};
+use roster_lint::{FileFinding, FindingCode, FindingEffect, Manifests, Note, Report, ReviewedObject};
 use source_args::SourceArgs;
 
 /// Show what the admission webhook would answer for objects, without a cluster.
@@ -75,14 +69,18 @@ enum ReviewFormat {
 impl ReviewArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         let texts = self.sources.read()?;
-        let mut input = reviewed_input::read(&self.sources, &texts)?;
+        let (files, complete) = texts.files.files();
+        let context = self.sources.context(&texts)?;
+        let mut input = roster_lint::review(Manifests { complete, ..Manifests::of(files) }, &context.options())?;
+        input.complete &= context.complete;
+        input.notes.iter().for_each(print_note);
         // Findings about the input are not part of an answer: they go to standard error.
         for finding in input.objects.iter().flat_map(|o| &o.input_findings).filter(|f| is_printed(f)) {
             input.complete &= finding.effect != FindingEffect::Invalid;
-            finding.print_message();
+            print_note(&finding.note());
         }
         let unlisted = input.unlisted();
-        unlisted.iter().for_each(FileFinding::print_message);
+        unlisted.iter().for_each(|finding| print_note(&finding.note()));
         input.complete &= unlisted.is_none();
         if self.output == ReviewFormat::Objects {
             print_objects(&input)?;
@@ -95,7 +93,7 @@ impl ReviewArgs {
         Ok(self.sources.outcome(input.complete, worst))
     }
 
-    fn print(&self, input: &ReviewedInput<'_>) -> anyhow::Result<()> {
+    fn print(&self, input: &Report<'_>) -> anyhow::Result<()> {
         let mut out = Output::stdout(if self.is_table() { OutputFormat::Table } else { OutputFormat::Json });
         match self.output {
             ReviewFormat::Table | ReviewFormat::Wide | ReviewFormat::Objects => {
@@ -115,6 +113,17 @@ impl ReviewArgs {
     }
 }
 
+/// Prints a message on standard error.
+fn print_note(note: &Note) {
+    // A line end in a name must not begin a message of its own.
+    let text = printable(&note.text).into_owned();
+    if note.severity == Severity::Error {
+        messages::error(&anyhow::Error::msg(text));
+    } else {
+        messages::warning(&text);
+    }
+}
+
 /// Whether a finding about the input is printed on standard error.
 fn is_printed(finding: &FileFinding<'_>) -> bool {
     let is_repeated = finding.code == FindingCode::Reason(Reason::DuplicateKey);
@@ -123,7 +132,7 @@ fn is_printed(finding: &FileFinding<'_>) -> bool {
 
 /// Prints all objects except those denied, so that the next command of a pipeline can apply them. Objects that rules
 /// change are printed as they would be stored. Findings go to standard error.
-fn print_objects(input: &ReviewedInput<'_>) -> anyhow::Result<()> {
+fn print_objects(input: &Report<'_>) -> anyhow::Result<()> {
     let changed: Vec<Option<Box<RawValue>>> = input
         .objects
         .iter()
@@ -134,6 +143,6 @@ fn print_objects(input: &ReviewedInput<'_>) -> anyhow::Result<()> {
     let all = all.map(|(object, changed)| changed.as_deref().unwrap_or(&object.document.raw));
     Output::stdout(OutputFormat::Yaml).objects(OutputFormat::Yaml, &all.collect::<Vec<_>>())?;
     let findings = input.objects.iter().flat_map(|o| &o.rule_findings);
-    findings.filter(|f| f.severity > Severity::Info).for_each(FileFinding::print_message);
+    findings.filter(|f| f.severity > Severity::Info).for_each(|finding| print_note(&finding.note()));
     Ok(())
 }

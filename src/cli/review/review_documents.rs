@@ -4,7 +4,7 @@ use roster_admission::offline_review::OfflineReview;
 use roster_engine::{model::ObjectKey, phrase::counted, reason::Severity};
 use serde::Serialize;
 
-use super::{file_finding::FileFinding, reviewed_input::ReviewedInput, reviewed_object::ReviewedObject};
+use roster_lint::{FileFinding, Report, ReviewedObject};
 
 /// Reviews, as a document.
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ struct ReviewItem<'a> {
 }
 
 impl<'a> ReviewDocument<'a> {
-    pub(super) fn of(input: &'a ReviewedInput<'a>) -> Self {
+    pub(super) fn of(input: &'a Report<'a>) -> Self {
         let item = |object: &'a ReviewedObject<'a>| {
             let answer = object.answer.as_ref()?;
             Some(ReviewItem {
@@ -57,7 +57,7 @@ pub(super) struct ReviewSummary {
 }
 
 impl ReviewSummary {
-    pub(super) fn of(input: &ReviewedInput<'_>) -> Self {
+    pub(super) fn of(input: &Report<'_>) -> Self {
         let mut summary = Self::default();
         for (object, answer) in input.answers() {
             summary.objects += 1;

@@ -4,12 +4,9 @@ use std::io::{self, Write};
 
 use roster_admission::{POD_RULES, Rule};
 use roster_engine::reason::Severity;
+use roster_lint::{FindingCode, FindingEffect, Report};
 
-use super::{
-    file_finding::{FindingCode, FindingEffect},
-    review_documents::ReviewSummary,
-    reviewed_input::ReviewedInput,
-};
+use super::review_documents::ReviewSummary;
 use crate::cli::{
     messages,
     output::Output,
@@ -18,7 +15,7 @@ use crate::cli::{
 };
 
 /// Prints the answer for each object, the fixes, and a summary.
-pub(super) fn print_reviews(input: &ReviewedInput<'_>, wide: bool, out: &mut Output) -> io::Result<()> {
+pub(super) fn print_reviews(input: &Report<'_>, wide: bool, out: &mut Output) -> io::Result<()> {
     let mut table = Table::new(["OBJECT", "ANSWER", "RULE", "MESSAGE"]);
     let mut full = Table::new(["PLACE", "OBJECT", "OPERATION", "ANSWER", "RULE", "POLICY", "FIELD", "MESSAGE"]);
     let mut codes = Vec::new();
@@ -66,7 +63,7 @@ pub(super) fn print_reviews(input: &ReviewedInput<'_>, wide: bool, out: &mut Out
 }
 
 /// Warns on standard error about rules that could not be checked, and why: `allowed` means less without them.
-fn warn_of_skipped_rules(input: &ReviewedInput<'_>) {
+fn warn_of_skipped_rules(input: &Report<'_>) {
     let mut skipped: Vec<(&str, &str)> = Vec::new();
     for (object, answer) in input.answers() {
         // The workloads say more of the pods than these rules could.

@@ -6,12 +6,10 @@
 use md5::{Digest, Md5};
 use roster_admission::{Mode, Rule};
 use roster_engine::reason::Severity;
+use roster_lint::{FileFinding, FindingCode};
 use serde_json::{Value, json};
 
-use super::{
-    file_finding::{FileFinding, FindingCode},
-    suppression::Suppression,
-};
+use super::suppression::Suppression;
 use crate::cli::printable::printable;
 
 /// The log of one run. `complete`: all of the input was read.
@@ -141,12 +139,10 @@ mod tests {
     use proptest::prelude::*;
     use roster_admission::Rule;
     use roster_engine::model::ObjectKey;
+    use roster_lint::FindingEffect;
 
     use super::*;
-    use crate::cli::{
-        printable::{assert_shown, tricky},
-        review::file_finding::FindingEffect,
-    };
+    use crate::cli::printable::{assert_shown, tricky};
 
     proptest! {
         #[test]

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::Args;
-use roster_engine::{model::defaults::Defaults, reason::Severity};
+use roster_engine::{model::json::raw::object_key, reason::Severity};
+use roster_lint::{InputFile, LintOptions};
 use roster_manifests::decode::Source;
 
 use crate::cli::{
@@ -56,6 +57,29 @@ pub(super) struct SourceTexts {
     pub(super) stored: InputTexts,
 }
 
+/// What objects are reviewed with: policies, stored objects, the user.
+pub(super) struct SourceContext<'a> {
+    args: &'a SourceArgs,
+    policies: Vec<InputFile<'a>>,
+    stored: Vec<InputFile<'a>>,
+    /// Whether all of it was read.
+    pub(super) complete: bool,
+}
+
+impl SourceContext<'_> {
+    pub(super) fn options(&self) -> LintOptions<'_> {
+        let Self { args, policies, stored, .. } = self;
+        LintOptions {
+            source: Source { defaults: args.defaults.with_namespace(&args.namespace), ..Source::file("") },
+            namespace: &args.namespace,
+            user: args.user.as_deref().unwrap_or_default(),
+            groups: &args.group,
+            policies,
+            stored,
+        }
+    }
+}
+
 impl SourceArgs {
     pub(super) fn read(&self) -> anyhow::Result<SourceTexts> {
         let texts = self.read_context()?;
@@ -79,14 +103,17 @@ impl SourceArgs {
         self.files.iter().chain(&self.paths).cloned().collect()
     }
 
-    /// How to read the file `name`.
-    pub(super) fn source<'a>(&'a self, name: &'a str) -> Source<'a> {
-        Source { defaults: self.defaults(), ..Source::file(name) }
-    }
-
-    /// What is filled in.
-    pub(super) fn defaults(&self) -> Defaults<'_> {
-        self.defaults.with_namespace(&self.namespace)
+    /// What the objects are reviewed with.
+    pub(super) fn context<'a>(&'a self, texts: &'a SourceTexts) -> anyhow::Result<SourceContext<'a>> {
+        let (policies, complete_policies) = texts.policies.files();
+        let all = policies.iter().flat_map(|file| file.documents.iter().map(move |document| (file.name, document)));
+        for (name, document) in all {
+            let key = object_key(&document.raw);
+            let is_policy = roster_lint::is_policy(&key, &document.raw);
+            ensure!(is_policy, "{name}:{}: {:?} is not an EndpointPolicy", document.line, key.kind.as_str());
+        }
+        let (stored, complete_stored) = texts.stored.files();
+        Ok(SourceContext { args: self, policies, stored, complete: complete_policies && complete_stored })
     }
 
     pub(super) fn outcome(&self, complete: bool, worst: Option<Severity>) -> Outcome {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use roster_engine::model::defaults::Defaults;
+use roster_lint::InputFile;
 use roster_manifests::{
     decode::{self, Source},
     inventory::Inventory,
@@ -14,8 +15,7 @@ use serde_json::value::RawValue;
 use crate::cli::{
     directory_input::add_manifests,
     input_paths::{ExpandedPaths, named_paths},
-    input_texts::InputFile,
-    manifest_texts::{ManifestTexts, Manifests, SkippedFile},
+    manifest_texts::{ManifestTexts, SkippedFile, SortedManifests},
     messages,
 };
 
@@ -29,8 +29,8 @@ pub(super) struct TestTexts {
 
 /// The manifests of files and directories.
 pub(super) struct TestManifests<'a> {
-    found: Manifests<'a>,
-    named: Manifests<'a>,
+    found: SortedManifests<'a>,
+    named: SortedManifests<'a>,
 }
 
 impl TestTexts {
@@ -62,7 +62,7 @@ impl TestTexts {
 impl<'a> TestManifests<'a> {
     /// The files with their objects.
     pub(super) fn files(&self) -> impl Iterator<Item = &InputFile<'a>> {
-        self.found.files.iter().chain(&self.named.files)
+        self.found.manifests.files.iter().chain(&self.named.manifests.files)
     }
 
     /// The objects as they are written.
@@ -73,7 +73,7 @@ impl<'a> TestManifests<'a> {
     /// Adds the objects to an inventory.
     pub(super) fn add_to(&self, inventory: &mut Inventory, defaults: Defaults<'_>) -> anyhow::Result<()> {
         add_manifests(&self.found, defaults, inventory)?;
-        for InputFile { name, documents, .. } in &self.named.files {
+        for InputFile { name, documents, .. } in &self.named.manifests.files {
             decode::objects(documents, &Source { defaults, ..Source::file(name) }, inventory, |_, _| {})?;
         }
         Ok(())

@@ -14,6 +14,7 @@ use roster_engine::{
     reason::Severity,
     state::Options,
 };
+use roster_lint::InputFile;
 use roster_manifests::{
     cases::{TestFile, TestInput, TestOptions, TestResult, evaluate, placed},
     decode::{self, Document, Source},
@@ -22,7 +23,7 @@ use roster_manifests::{
 use serde::Serialize;
 
 use super::test_manifests::{TestManifests, TestTexts};
-use crate::cli::input_texts::{InputFile, InputTexts};
+use crate::cli::input_texts::InputTexts;
 
 /// The results of a file.
 #[derive(Serialize)]

@@ -96,7 +96,7 @@ pub fn readable_documents<'a>(json: &'a str, source: &Source<'_>) -> (Vec<Docume
     let mut all = Documents { json, source, is_block, seen: Position::START, until: 0, list: Vec::new() };
     for value in serde_json::Deserializer::from_str(json).into_iter::<&'a RawValue>() {
         let value = value.map_err(|e| Position::START.of(&e).error(source.name, DecodeReason::Json(message(&e))));
-        let interrupted = source.interrupt.check().map_err(|why| Position::START.error(source.name, why.into()));
+        let interrupted = source.check_interrupt();
         if let Err(error) = interrupted.and(value).and_then(|raw| all.add(raw, &TypeMeta::default(), 0)) {
             return (all.list, Some(error));
         }

@@ -4,7 +4,10 @@ use std::num::NonZeroUsize;
 
 use roster_engine::model::{Interrupt, defaults::Defaults};
 
-use super::budget::MemoryAccount;
+use super::{
+    budget::MemoryAccount,
+    error::{DecodeError, Position},
+};
 
 /// An input: its name, its format, and the limits for reading it.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +77,15 @@ impl<'a> Source<'a> {
     /// Manifests, which are held as a whole: at most 256 MiB after decompression, and 200 000 objects.
     pub fn manifests(name: &'a str) -> Self {
         Self { max_objects: 200_000, ..Self::file(name) }
+    }
+
+    /// Ends early if nobody waits for the answer any more.
+    ///
+    /// # Errors
+    ///
+    /// That nobody waits.
+    pub fn check_interrupt(&self) -> Result<(), DecodeError> {
+        self.interrupt.check().map_err(|why| Position::START.error(self.name, why.into()))
     }
 
     /// The body of a request: at most 64 MiB after decompression, and half a million objects.

@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use roster_engine::reason::Severity;
 
-use crate::cli::{printable::printable, review::file_finding::FileFinding};
+use roster_lint::FileFinding;
+
+use crate::cli::printable::printable;
 
 /// Prints one command for each finding.
 pub(super) fn print<'a>(findings: impl Iterator<Item = &'a FileFinding<'a>>, out: &mut impl Write) -> io::Result<()> {

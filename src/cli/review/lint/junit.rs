@@ -6,16 +6,14 @@ use std::{
 };
 
 use roster_engine::reason::Severity;
+use roster_lint::{FileFinding, Report, ReviewedObject};
 
-use crate::cli::{
-    review::{file_finding::FileFinding, reviewed_input::ReviewedInput, reviewed_object::ReviewedObject},
-    xml_text::escaped,
-};
+use crate::cli::xml_text::escaped;
 
 /// Prints the report. A case fails if its document has a finding of severity `least` or more; other findings are output.
 /// The rest of a file that cannot be read is a case, too.
 pub(super) fn print(
-    input: &ReviewedInput<'_>,
+    input: &Report<'_>,
     unreadable: &[FileFinding<'_>],
     least: Severity,
     out: &mut impl Write,

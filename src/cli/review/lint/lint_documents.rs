@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use roster_engine::{phrase::counted, reason::Severity};
+use roster_lint::FileFinding;
 use roster_manifests::lint::Skip;
 use serde::Serialize;
 
 use super::suppressions::SuppressedFinding;
-use crate::cli::{manifest_texts::SkippedFile, printable::printable, review::file_finding::FileFinding};
+use crate::cli::{manifest_texts::SkippedFile, printable::printable};
 
 /// The findings, as a document.
 #[derive(Serialize)]

@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use roster_engine::phrase::counted;
+use roster_lint::FileFinding;
 
 use super::{lint_documents::LintSummary, suppressions::SuppressedFinding};
 use crate::cli::{
     manifest_texts::SkippedFile,
     output::Output,
-    review::{file_finding::FileFinding, review_table::print_fixes},
+    review::review_table::print_fixes,
     style::{BOLD, GREEN},
     table::{Cell, Table},
 };

@@ -4,8 +4,6 @@ mod github;
 mod junit;
 mod lint_documents;
 mod lint_table;
-mod manifest_checks;
-mod repeated_claims;
 mod suppressions;
 
 use std::{collections::BTreeSet, io::Write};
@@ -16,17 +14,12 @@ use roster_engine::{
     phrase::{clip, counted},
     reason::{Reason, Severity},
 };
+use roster_lint::{FileFinding, FindingCode, PartialObject, Report, ReviewedObject};
+use roster_manifests::lint::Skip;
 
-use super::{
-    file_finding::{FileFinding, FindingCode},
-    reviewed_input,
-    reviewed_input::{Reading, ReviewedInput},
-    reviewed_object::ReviewedObject,
-    sarif,
-    source_args::SourceArgs,
-};
+use super::{print_note, sarif, source_args::SourceArgs};
 use crate::cli::{
-    manifest_texts::{ManifestTexts, SkippedFile},
+    manifest_texts::{ManifestTexts, SkippedFile, UnreadableFile, UnreadablePlace},
     messages,
     outcome::Outcome,
     output::{Output, OutputFormat},
@@ -79,27 +72,23 @@ enum LintFormat {
 impl LintArgs {
     pub(in crate::cli) fn run(&self) -> anyhow::Result<Outcome> {
         let accepted = self.suppressions.read()?;
-        let context = self.sources.read_context()?;
+        let context_texts = self.sources.read_context()?;
+        let context = self.sources.context(&context_texts)?;
         let rendered = self.sources.render.render(&self.sources.namespace)?;
         let mut texts = ManifestTexts::read(&self.sources.paths())?;
         texts.add_rendered(&rendered);
         let manifests = texts.manifests();
-        let mut unreadable: Vec<FileFinding<'_>> =
-            manifests.unreadable.into_iter().map(FileFinding::unreadable).collect();
-        let mut input = reviewed_input::read_files(
-            &self.sources,
-            &context,
-            manifests.files,
-            Reading {
-                complete: unreadable.is_empty(),
-                manifests: true,
-                unread: manifests.unread,
-                units: manifests.units,
-            },
-        )?;
-        manifest_checks::add(&mut input);
+        let mut unreadable: Vec<FileFinding<'_>> = manifests.unreadable.into_iter().map(unreadable_finding).collect();
+        let mut input = roster_lint::check(manifests.manifests, &context.options())?;
+        input.complete &= context.complete;
+        input.notes.iter().for_each(print_note);
         let mut skipped = manifests.skipped;
-        skipped.append(&mut manifest_checks::take_partial(&mut input));
+        let partial = |object: &PartialObject<'_>| SkippedFile {
+            file: object.file.into(),
+            line: Some(object.line),
+            why: Skip::Partial,
+        };
+        skipped.extend(input.partial.iter().map(partial));
         unreadable.extend(input.unlisted());
         let suppressed = accepted.apply(&mut input);
         if input.objects.is_empty() && input.complete {
@@ -107,7 +96,7 @@ impl LintArgs {
         }
         if let Some(path) = &self.suppressions.write_baseline {
             // A baseline accepts findings about objects: these files have to be read first.
-            unreadable.iter().for_each(FileFinding::print_message);
+            unreadable.iter().for_each(|finding| print_note(&finding.note()));
             let count = write_baseline(path, &input)?;
             messages::note(&format!("{} written to {}", counted(count, "finding"), path.display()));
             return Ok(Outcome::of(input.complete, false));
@@ -150,6 +139,11 @@ impl LintArgs {
     }
 }
 
+fn unreadable_finding(unreadable: UnreadableFile<'_>) -> FileFinding<'_> {
+    let UnreadableFile { file, place: UnreadablePlace { line, column, why, .. } } = unreadable;
+    FileFinding::unreadable(file, line, column, why)
+}
+
 /// The kind of an object, with its group if it is not one of Kubernetes' own: other groups may have a kind of the same name.
 fn kind_of(object: &ReviewedObject<'_>) -> String {
     let (kind, group) = (clip(&object.key.kind), object.api_group());
@@ -164,7 +158,7 @@ fn is_listed(finding: &FileFinding<'_>) -> bool {
 
 /// The findings of a run.
 struct LintResult<'a> {
-    input: ReviewedInput<'a>,
+    input: Report<'a>,
     /// What of the files cannot be read.
     unreadable: Vec<FileFinding<'a>>,
     suppressed: Vec<SuppressedFinding<'a>>,

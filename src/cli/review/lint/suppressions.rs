@@ -13,20 +13,13 @@ use roster_engine::{
     phrase::counted,
     reason::{Finding, Reason, Severity},
 };
+use roster_lint::{FileFinding, Report, ReviewedObject};
 use roster_manifests::lint::{
     AnnotationWaivers, Baseline, FindingKey, IGNORE_ANNOTATION, LintFileFault, WaiverFault, Waivers, annotation_waivers,
 };
 use serde::Serialize;
 
-use crate::cli::{
-    exact_json::to_yaml,
-    input_texts::InputTexts,
-    messages,
-    review::{
-        file_finding::FileFinding, reviewed_input::ReviewedInput, reviewed_object::ReviewedObject,
-        suppression::Suppression,
-    },
-};
+use crate::cli::{exact_json::to_yaml, input_texts::InputTexts, messages, review::suppression::Suppression};
 
 /// Arguments for findings that are accepted.
 #[derive(Debug, Args)]
@@ -97,7 +90,7 @@ fn key<'k>(finding: &'k FileFinding<'_>) -> FindingKey<'k> {
 
 impl Suppressions {
     /// Takes the accepted findings out of the input.
-    pub(super) fn apply<'a>(mut self, input: &mut ReviewedInput<'a>) -> Vec<SuppressedFinding<'a>> {
+    pub(super) fn apply<'a>(mut self, input: &mut Report<'a>) -> Vec<SuppressedFinding<'a>> {
         let mut suppressed = Vec::new();
         for object in &mut input.objects {
             let AnnotationWaivers { mut waivers, faults, more } = annotation_waivers(&object.document.raw, is_code);
@@ -169,7 +162,7 @@ fn report(object: &mut ReviewedObject<'_>, code: Reason, messages: impl Iterator
 }
 
 /// Writes the errors and warnings of a run as a baseline. Returns their number.
-pub(super) fn write_baseline(path: &Path, input: &ReviewedInput<'_>) -> anyhow::Result<usize> {
+pub(super) fn write_baseline(path: &Path, input: &Report<'_>) -> anyhow::Result<usize> {
     let mut baseline = Baseline::default();
     let findings = input.objects.iter().flat_map(|o| o.input_findings.iter().chain(&o.rule_findings));
     findings.filter(|f| f.severity > Severity::Info).for_each(|f| baseline.add(&key(f)));

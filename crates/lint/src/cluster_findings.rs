@@ -9,7 +9,7 @@ use roster_engine::{
     reason::{Finding, Reason, Severity},
 };
 use roster_manifests::{
-    decode::{self, Document},
+    decode::{self, DecodeError, Document},
     inventory::{
         Inventory,
         workloads::{self, ComparedObjects, ObjectDocuments},
@@ -18,27 +18,27 @@ use roster_manifests::{
     units::Units,
 };
 
-use super::{
+use crate::{
     finding_room::FindingRoom,
+    options::LintOptions,
     reviewed_object::{ReviewedObject, placed},
-    source_args::SourceArgs,
     stale_findings,
 };
 
 /// All objects of an input, and where they are.
-pub(super) struct ComparedInput<'i> {
-    pub(super) inventory: &'i Inventory,
-    pub(super) documents: &'i ObjectDocuments,
-    pub(super) units: &'i Units,
+pub(crate) struct ComparedInput<'i> {
+    pub(crate) inventory: &'i Inventory,
+    pub(crate) documents: &'i ObjectDocuments,
+    pub(crate) units: &'i Units,
 }
 
 /// Adds the findings to the objects that they are about.
-pub(super) fn add(
+pub(crate) fn add(
     items: &mut [ReviewedObject<'_>],
-    sources: &SourceArgs,
+    options: &LintOptions<'_>,
     input: &ComparedInput<'_>,
-) -> anyhow::Result<()> {
-    let defaults = sources.defaults();
+) -> Result<(), DecodeError> {
+    let defaults = options.source.defaults;
     let outcomes = input.inventory.outcomes_of_units(&defaults, input.documents, input.units);
     let unrendered: Vec<bool> = items.iter().map(|item| item.is_listed).collect();
     let in_tests: Vec<bool> = items.iter().map(|item| is_test_data(item.file)).collect();
@@ -57,7 +57,7 @@ pub(super) fn add(
         in_tests: &in_tests,
     });
     let mut findings_of: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
-    for (document, finding) in found.into_iter().chain(repeated(items, sources)) {
+    for (document, finding) in found.into_iter().chain(repeated(items, options)) {
         findings_of.entry(document).or_default().push(finding);
     }
     let mut room = FindingRoom::default();
@@ -68,7 +68,7 @@ pub(super) fn add(
         item.keep_within(&mut room, before);
     }
     note_units(items, input.units);
-    add_stale(items, sources, input)
+    add_stale(items, options, input)
 }
 
 /// Notes in which unit each object is.
@@ -79,7 +79,11 @@ fn note_units(items: &mut [ReviewedObject<'_>], units: &Units) {
 }
 
 /// Adds what of stored objects does not hold any more, as their units show it.
-fn add_stale(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, input: &ComparedInput<'_>) -> anyhow::Result<()> {
+fn add_stale(
+    items: &mut [ReviewedObject<'_>],
+    options: &LintOptions<'_>,
+    input: &ComparedInput<'_>,
+) -> Result<(), DecodeError> {
     if input.inventory.endpoints.is_empty() && input.inventory.slices.is_empty() {
         return Ok(());
     }
@@ -88,8 +92,8 @@ fn add_stale(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, input: &Com
         let unit = input.units.unit(start);
         let has_stored = |item: &ReviewedObject<'_>| ["Endpoints", "EndpointSlice"].contains(&item.key.kind.as_str());
         if items[unit.clone()].iter().any(has_stored) {
-            let inventory = inventory_of(&items[unit.clone()], sources)?;
-            stale_findings::add(items, unit.clone(), sources, &inventory);
+            let inventory = inventory_of(&items[unit.clone()], options)?;
+            stale_findings::add(items, unit.clone(), options, &inventory);
         }
         start = unit.end.max(start + 1);
     }
@@ -97,23 +101,23 @@ fn add_stale(items: &mut [ReviewedObject<'_>], sources: &SourceArgs, input: &Com
 }
 
 /// The objects of a unit.
-fn inventory_of(items: &[ReviewedObject<'_>], sources: &SourceArgs) -> anyhow::Result<Inventory> {
+fn inventory_of(items: &[ReviewedObject<'_>], options: &LintOptions<'_>) -> Result<Inventory, DecodeError> {
     let mut inventory = Inventory::default();
     for of_file in items.chunk_by(|a, b| a.file == b.file) {
         let Some(first) = of_file.first() else { continue };
         let documents: Vec<Document<'_>> = of_file.iter().map(|item| item.document.clone()).collect();
-        decode::objects(&documents, &sources.source(first.file), &mut inventory, |_, _| {})?;
+        decode::objects(&documents, &options.source_of(first.file), &mut inventory, |_, _| {})?;
     }
     Ok(inventory)
 }
 
 /// The findings about objects that are written more than once: in one file, where the last one counts, or in several, which
 /// are versions or copies.
-fn repeated(items: &[ReviewedObject<'_>], sources: &SourceArgs) -> Vec<(usize, Finding)> {
+fn repeated(items: &[ReviewedObject<'_>], options: &LintOptions<'_>) -> Vec<(usize, Finding)> {
     let mut places: Vec<((ObjectKey, String), usize)> = Vec::new();
     for (place, item) in items.iter().enumerate().filter(|(_, item)| is_named(item)) {
         // Another group may have a kind of the same name.
-        places.push(((placed(&item.key, &sources.namespace), item.api_group()), place));
+        places.push(((placed(&item.key, options.namespace), item.api_group()), place));
     }
     places.sort_unstable();
     let mut findings = Vec::new();

@@ -8,35 +8,36 @@ use roster_engine::{
 use roster_manifests::decode::Document;
 use serde::{Serialize, Serializer};
 
-use crate::cli::{
-    manifest_texts::{UnreadableFile, UnreadablePlace},
-    messages,
-    printable::printable,
-};
+use crate::report::Note;
 
 /// The code of a rule or of a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum FindingCode {
+pub enum FindingCode {
+    /// A rule of the webhook.
     Rule(Rule),
+    /// A reason.
     Reason(Reason),
 }
 
 impl FindingCode {
-    pub(super) fn as_str(self) -> &'static str {
+    /// The code as users write it.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Rule(rule) => rule.code(),
             Self::Reason(reason) => reason.code(),
         }
     }
 
-    pub(super) fn meaning(self) -> &'static str {
+    /// What it stands for.
+    pub fn meaning(self) -> &'static str {
         match self {
             Self::Rule(rule) => rule.meaning(),
             Self::Reason(reason) => reason.meaning(),
         }
     }
 
-    pub(super) fn fix(self) -> &'static str {
+    /// What a user can do about it; empty if there is nothing to do.
+    pub fn fix(self) -> &'static str {
         match self {
             Self::Rule(rule) => rule.fix(),
             Self::Reason(reason) => reason.fix(),
@@ -53,7 +54,7 @@ impl Serialize for FindingCode {
 /// What the finding means for the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum FindingEffect {
+pub enum FindingEffect {
     /// It cannot be read, or an API server would not store it.
     Invalid,
     /// A rule denies it.
@@ -71,7 +72,8 @@ pub(super) enum FindingEffect {
 }
 
 impl FindingEffect {
-    pub(super) fn word(self) -> &'static str {
+    /// The effect in a table.
+    pub fn word(self) -> &'static str {
         match self {
             Self::Invalid => "invalid",
             Self::Denied => "denied",
@@ -86,37 +88,48 @@ impl FindingEffect {
 
 /// A finding about one object of a file.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct FileFinding<'a> {
-    pub(super) file: &'a str,
-    pub(super) line: usize,
+pub struct FileFinding<'a> {
+    /// The file.
+    pub file: &'a str,
+    /// The line, from 1.
+    pub line: usize,
     /// The column, from 1, if the whole object is on this line.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) column: Option<usize>,
-    pub(super) object: ObjectKey,
-    pub(super) severity: Severity,
-    pub(super) effect: FindingEffect,
-    pub(super) code: FindingCode,
+    pub column: Option<usize>,
+    /// The object; the empty key if it is not known.
+    pub object: ObjectKey,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it means for the object.
+    pub effect: FindingEffect,
+    /// The code.
+    pub code: FindingCode,
     /// The name of the policy that gives the rule its mode.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) policy: Option<Text>,
+    pub policy: Option<Text>,
     /// The field, as Kubernetes writes paths; empty if the finding is about the whole object.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub(super) field: String,
-    pub(super) message: String,
+    pub field: String,
+    /// What is wrong, in a sentence.
+    pub message: String,
 }
 
 /// The document that a finding is about.
 #[derive(Clone, Copy)]
-pub(super) struct FileObject<'a, 'd> {
-    pub(super) file: &'a str,
-    pub(super) document: &'d Document<'a>,
-    pub(super) key: &'d ObjectKey,
+pub struct FileObject<'a, 'd> {
+    /// The file.
+    pub file: &'a str,
+    /// The document.
+    pub document: &'d Document<'a>,
+    /// The object in it.
+    pub key: &'d ObjectKey,
     /// The path of the object in the document; empty if it is the whole document.
-    pub(super) root: &'static str,
+    pub root: &'static str,
 }
 
 impl<'a, 'd> FileObject<'a, 'd> {
-    pub(super) fn of(file: &'a str, document: &'d Document<'a>, key: &'d ObjectKey) -> Self {
+    /// An object that is a whole document.
+    pub fn of(file: &'a str, document: &'d Document<'a>, key: &'d ObjectKey) -> Self {
         Self { file, document, key, root: "" }
     }
 
@@ -134,7 +147,7 @@ impl<'a, 'd> FileObject<'a, 'd> {
 
 impl<'a> FileFinding<'a> {
     /// The findings of the rules, and for rules with more findings than are recorded, their number.
-    pub(super) fn of_decision(at: FileObject<'a, '_>, decision: &Decision) -> Vec<Self> {
+    pub(crate) fn of_decision(at: FileObject<'a, '_>, decision: &Decision) -> Vec<Self> {
         let counted = decision.more.iter().filter_map(|more| {
             let like = |f: &&RuleFinding| f.rule == more.rule && f.refused == more.refused;
             let finding = decision.findings.iter().rfind(like)?;
@@ -168,20 +181,20 @@ impl<'a> FileFinding<'a> {
     }
 
     /// Findings of the decoder, or of the validation of policies.
-    pub(super) fn of_input<'f>(at: FileObject<'a, '_>, found: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
+    pub(crate) fn of_input<'f>(at: FileObject<'a, '_>, found: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
         let effect =
             |severity| if severity == Severity::Error { FindingEffect::Invalid } else { FindingEffect::Warned };
         Self::of_findings(at, found, effect)
     }
 
     /// Findings about Services and workloads together: an API server stores each of them.
-    pub(super) fn of_workloads<'f>(at: FileObject<'a, '_>, found: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
+    pub(crate) fn of_workloads<'f>(at: FileObject<'a, '_>, found: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
         let effect = |severity| if severity == Severity::Error { FindingEffect::Unfit } else { FindingEffect::Warned };
         Self::of_findings(at, found, effect)
     }
 
     /// Findings about a stored object that does not hold any more.
-    pub(super) fn of_stored<'f>(at: FileObject<'a, '_>, found: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
+    pub(crate) fn of_stored<'f>(at: FileObject<'a, '_>, found: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
         Self::of_findings(at, found, |_| FindingEffect::Stale)
     }
 
@@ -215,7 +228,7 @@ impl<'a> FileFinding<'a> {
     }
 
     /// A finding that makes the whole object invalid.
-    pub(super) fn invalid(at: FileObject<'a, '_>, message: String) -> Self {
+    pub(crate) fn invalid(at: FileObject<'a, '_>, message: String) -> Self {
         let (line, column) = at.places_of(&[""]).first().copied().unwrap_or((at.document.line, None));
         Self {
             file: at.file,
@@ -232,14 +245,13 @@ impl<'a> FileFinding<'a> {
     }
 
     /// The finding that something of an object, or from there on, is not checked.
-    pub(super) fn not_checked(at: FileObject<'a, '_>, message: String) -> Self {
+    pub(crate) fn not_checked(at: FileObject<'a, '_>, message: String) -> Self {
         let code = FindingCode::Reason(Reason::NotChecked);
         Self { severity: Severity::Warning, effect: FindingEffect::Warned, code, ..Self::invalid(at, message) }
     }
 
-    /// A file that cannot be read beyond a place. It is not known which object is there.
-    pub(super) fn unreadable(unreadable: UnreadableFile<'a>) -> Self {
-        let UnreadableFile { file, place: UnreadablePlace { line, column, why, .. } } = unreadable;
+    /// A file that cannot be read beyond a place, or not at all if there is no column. It is not known which object is there.
+    pub fn unreadable(file: &'a str, line: usize, column: Option<usize>, why: String) -> Self {
         Self {
             file,
             line,
@@ -255,7 +267,7 @@ impl<'a> FileFinding<'a> {
     }
 
     /// Says that the object would be changed: a validation changes nothing.
-    pub(super) fn set_not_applied(&mut self) {
+    pub(crate) fn set_not_applied(&mut self) {
         if let Some((fault, change)) = self.message.rsplit_once("; ").filter(|_| self.effect == FindingEffect::Changed)
         {
             self.message = format!("{fault}; would be {change}");
@@ -264,7 +276,7 @@ impl<'a> FileFinding<'a> {
 
     /// Whether it is about a name or port that an API server refuses in an object that is created; in one of a cluster, which may
     /// date from another release, it is a warning. Slices may have ports of any number.
-    pub(super) fn is_of_refused_value(&self) -> bool {
+    pub(crate) fn is_of_refused_value(&self) -> bool {
         match self.code {
             FindingCode::Reason(Reason::InvalidName) => true,
             FindingCode::Reason(Reason::InvalidPort) => self.object.kind != "EndpointSlice",
@@ -272,11 +284,13 @@ impl<'a> FileFinding<'a> {
         }
     }
 
-    pub(super) fn is_of_policy(&self) -> bool {
+    /// Whether it is about an `EndpointPolicy`.
+    pub fn is_of_policy(&self) -> bool {
         self.object.kind == POLICY_KIND
     }
 
-    pub(super) fn place(&self) -> String {
+    /// The file, the line and, if the whole object is on it, the column.
+    pub fn place(&self) -> String {
         // Nothing of the file was read.
         if self.column.is_none() && self.object == ObjectKey::default() {
             return self.file.to_owned();
@@ -286,32 +300,26 @@ impl<'a> FileFinding<'a> {
     }
 
     /// The object; nothing if it is not known.
-    pub(super) fn object_text(&self) -> String {
+    pub fn object_text(&self) -> String {
         if self.object == ObjectKey::default() { String::new() } else { self.object.to_string() }
     }
 
     /// The object, the field and the message.
-    pub(super) fn described(&self) -> String {
+    pub fn described(&self) -> String {
         let object = self.object_text();
         if object.is_empty() { self.text() } else { format!("{object}: {}", self.text()) }
     }
 
     /// The field and the message.
-    pub(super) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         if self.field.is_empty() { self.message.clone() } else { format!("{}: {}", self.field, self.message) }
     }
 
-    /// Prints the finding on standard error.
-    pub(super) fn print_message(&self) {
+    /// The place, the object, the message and the code.
+    pub fn note(&self) -> Note {
         let policy = self.policy.as_ref().map(|name| format!(", {POLICY_KIND} {name}")).unwrap_or_default();
         let text = format!("{}: {} ({}{policy})", self.place(), self.described(), self.code.as_str());
-        // A line end in a name must not begin a message of its own.
-        let text = printable(&text).into_owned();
-        if self.severity == Severity::Error {
-            messages::error(&anyhow::Error::msg(text));
-        } else {
-            messages::warning(&text);
-        }
+        Note { severity: self.severity, text }
     }
 }
 

@@ -4,23 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use roster_admission::Rule;
 use roster_engine::reason::{Reason, Severity};
-use roster_manifests::lint::{Skip, is_test_data};
+use roster_manifests::lint::is_test_data;
 use roster_validation as validation;
 use roster_validation::Validation;
 
-use super::repeated_claims;
-use crate::cli::manifest_texts::SkippedFile;
-use crate::cli::review::{
+use crate::{
     file_finding::{FileFinding, FileObject, FindingCode, FindingEffect},
     finding_room::FindingRoom,
-    reviewed_input::ReviewedInput,
+    repeated_claims,
+    report::{PartialObject, Report},
     reviewed_object::ReviewedObject,
 };
 
 /// Adds the findings of the validation to every object.
-pub(super) fn add(input: &mut ReviewedInput<'_>) {
+pub(crate) fn add(report: &mut Report<'_>) {
     let mut room = FindingRoom::default();
-    for object in &mut input.objects {
+    for object in &mut report.objects {
         object.rule_findings.iter_mut().for_each(FileFinding::set_not_applied);
         drop_pod_rules(object);
         object.input_findings.iter_mut().for_each(refuse);
@@ -38,23 +37,18 @@ pub(super) fn add(input: &mut ReviewedInput<'_>) {
         // All of them: the first objects keep theirs.
         object.keep_within(&mut room, (0, 0));
     }
-    repeated_claims::add(&mut input.objects, &mut room);
+    repeated_claims::add(&mut report.objects, &mut room);
 }
 
-/// Removes the parts of objects in the data of tests, which lack fields that every object has, and returns them. One that lacks
-/// nothing but its selector is meant as an object.
-pub(super) fn take_partial(input: &mut ReviewedInput<'_>) -> Vec<SkippedFile> {
+/// Takes out the parts of objects in the data of tests, which lack fields that every object has. One that lacks nothing but its
+/// selector is meant as an object.
+pub(crate) fn take_partial(report: &mut Report<'_>) {
     let lacks = |f: &FileFinding<'_>| f.code == FindingCode::Reason(Reason::MissingField) && f.field != "spec.selector";
-    let partial = |object: &mut ReviewedObject<'_>| {
+    let is_partial = |object: &mut ReviewedObject<'_>| {
         is_test_data(object.file) && !object.is_recorded() && object.input_findings.iter().any(lacks)
     };
-    let skipped = input.objects.extract_if(.., partial);
-    let place = |object: ReviewedObject<'_>| SkippedFile {
-        file: object.file.into(),
-        line: Some(object.document.line),
-        why: Skip::Partial,
-    };
-    skipped.map(place).collect()
+    let partial = report.objects.extract_if(.., is_partial);
+    report.partial = partial.map(|object| PartialObject { file: object.file, line: object.document.line }).collect();
 }
 
 /// A kustomization may add the fields that are missing, and gives names.

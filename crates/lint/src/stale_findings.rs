@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use roster_engine::{model::ObjectKey, reason::Finding, state::Options};
 use roster_manifests::inventory::{Inventory, whole};
 
-use super::{
+use crate::{
+    options::LintOptions,
     reviewed_object::{ReviewedObject, placed},
-    source_args::SourceArgs,
 };
 
 /// Adds the findings to those of the objects at some places that they are about. `inventory` has all objects.
-pub(super) fn add(
+pub(crate) fn add(
     items: &mut [ReviewedObject<'_>],
     places: impl IntoIterator<Item = usize>,
-    sources: &SourceArgs,
+    options: &LintOptions<'_>,
     inventory: &Inventory,
 ) {
     if inventory.endpoints.is_empty() && inventory.slices.is_empty() {
@@ -27,7 +27,7 @@ pub(super) fn add(
     }
     for place in places {
         let item = &mut items[place];
-        let found = of_object.get(&placed(&item.key, &sources.namespace));
+        let found = of_object.get(&placed(&item.key, options.namespace));
         item.add_stale_findings(found.into_iter().flatten().copied());
     }
 }

@@ -10,7 +10,7 @@ use roster_engine::{
 use roster_validation as validation;
 use roster_validation::Claim;
 
-use crate::cli::review::{
+use crate::{
     file_finding::{FileFinding, FileObject},
     finding_room::FindingRoom,
     reviewed_object::ReviewedObject,
@@ -41,7 +41,7 @@ struct RepeatedClaims {
 }
 
 /// Adds a finding to each Service that claims what another one of the same unit has.
-pub(super) fn add(objects: &mut [ReviewedObject<'_>], room: &mut FindingRoom) {
+pub(crate) fn add(objects: &mut [ReviewedObject<'_>], room: &mut FindingRoom) {
     let repeated = find(objects);
     let lines = lines_of_owners(objects, repeated.iter().flat_map(|(_, claims)| &claims.listed));
     let line_of = |owner: &ClaimOwner| {

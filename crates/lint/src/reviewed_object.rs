@@ -18,78 +18,82 @@ use serde_json::{
     value::{RawValue, to_raw_value},
 };
 
-use super::{
+use crate::{
     file_finding::{FileFinding, FileObject, FindingCode, FindingEffect},
     finding_room::FindingRoom,
+    review::Purpose,
 };
 
 /// An object of the input.
-pub(super) struct ReviewedObject<'a> {
-    pub(super) file: &'a str,
-    pub(super) document: Document<'a>,
-    pub(super) key: ObjectKey,
+pub struct ReviewedObject<'a> {
+    /// The file.
+    pub file: &'a str,
+    /// The object as it is written.
+    pub document: Document<'a>,
+    /// Its kind, namespace and name.
+    pub key: ObjectKey,
     /// The answer; `None` if no rule reviews the kind.
-    pub(super) answer: Option<OfflineReview>,
+    pub answer: Option<OfflineReview>,
     /// The findings of the rules, or why they could not be checked; and why an API server would not store the object.
-    pub(super) rule_findings: Vec<FileFinding<'a>>,
+    pub rule_findings: Vec<FileFinding<'a>>,
     /// The findings of the decoder and of the validation of policies.
-    pub(super) input_findings: Vec<FileFinding<'a>>,
+    pub input_findings: Vec<FileFinding<'a>>,
     /// Whether the object could be decoded as its kind.
-    pub(super) readable: bool,
+    pub readable: bool,
     /// The number of the unit that has it.
-    pub(super) unit: usize,
+    pub unit: usize,
     /// Whether a kustomization changes it before it is applied.
-    pub(super) is_listed: bool,
+    pub is_listed: bool,
     /// Whether its fields were compared with a schema.
-    pub(super) has_schema: bool,
+    pub has_schema: bool,
     /// The worst of its findings that are not listed, because there are too many.
-    pub(super) unlisted: Option<Severity>,
+    pub unlisted: Option<Severity>,
 }
 
 impl<'a> ReviewedObject<'a> {
     /// The findings behind its answer: those of the rules, or why it cannot be read; and what of it does not hold any more.
-    pub(super) fn answer_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
+    pub fn answer_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
         let undecided = self.answer.as_ref().is_some_and(|answer| answer.why_undecided.is_some());
         let unreadable = self.input_findings.iter().filter(move |f| undecided && f.severity == Severity::Error);
         unreadable.chain(&self.rule_findings).chain(self.stale_findings())
     }
 
     /// What of it does not hold any more.
-    pub(super) fn stale_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
+    pub fn stale_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
         self.input_findings.iter().filter(|f| f.effect == FindingEffect::Stale)
     }
 
     /// Why it is refused whatever the rules find.
-    pub(super) fn invalid_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
+    pub fn invalid_findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
         self.rule_findings.iter().filter(|f| f.effect == FindingEffect::Invalid)
     }
 
     /// Adds the findings about what of it does not hold any more.
-    pub(super) fn add_stale_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
+    pub(crate) fn add_stale_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
         let at = FileObject::of(self.file, &self.document, &self.key);
         self.input_findings.extend(FileFinding::of_stored(at, findings));
     }
 
     /// Drops the findings for which there is no room, beside those that it had before.
-    pub(super) fn keep_within(&mut self, room: &mut FindingRoom, (input, rules): (usize, usize)) {
+    pub(crate) fn keep_within(&mut self, room: &mut FindingRoom, (input, rules): (usize, usize)) {
         let dropped =
             [room.keep(&mut self.input_findings, input), room.keep(&mut self.rule_findings, rules)].into_iter().max();
         self.unlisted = self.unlisted.max(dropped.flatten());
     }
 
     /// How many findings it has.
-    pub(super) fn count(&self) -> (usize, usize) {
+    pub(crate) fn count(&self) -> (usize, usize) {
         (self.input_findings.len(), self.rule_findings.len())
     }
 
     /// Adds the findings about this object and those that it goes with.
-    pub(super) fn add_workload_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
+    pub fn add_workload_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
         let at = FileObject::of(self.file, &self.document, &self.key);
         self.input_findings.extend(FileFinding::of_workloads(at, findings));
     }
 
     /// What is not decided is not allowed.
-    pub(super) fn refuse_unreadable(&mut self) {
+    pub(crate) fn refuse_unreadable(&mut self) {
         let has_rules = KINDS.iter().any(|kind| kind.resource.kind() == self.key.kind);
         let why = self.input_findings.iter().find(|f| f.severity == Severity::Error).map(FileFinding::text);
         let why = why.or_else(|| self.unlisted.map(|_| "it has an error that is not listed".to_owned()));
@@ -99,12 +103,12 @@ impl<'a> ReviewedObject<'a> {
     }
 
     /// The API group of its kind; empty for the core group.
-    pub(super) fn api_group(&self) -> String {
+    pub fn api_group(&self) -> String {
         api_group(&self.document.raw)
     }
 
     /// Whether it comes from a cluster: it has a uid.
-    pub(super) fn is_recorded(&self) -> bool {
+    pub fn is_recorded(&self) -> bool {
         PathEnd::of(self.document.raw.get().as_bytes(), &["metadata", "uid"]).steps == 2
     }
 
@@ -134,12 +138,13 @@ impl<'a> ReviewedObject<'a> {
     }
 
     /// Whether another object begins within it, without `---` between them.
-    pub(super) fn is_mixture(&self) -> bool {
+    pub(crate) fn is_mixture(&self) -> bool {
         self.input_findings.iter().any(|f| f.code == FindingCode::Reason(Reason::MissingSeparator))
     }
 
-    /// Asks the rules. `manifests`: an object from a cluster is stored there as it is.
-    pub(super) fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>, manifests: bool) {
+    /// Asks the rules. Of manifests, an object from a cluster is stored there as it is.
+    pub(crate) fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>, purpose: Purpose) {
+        let manifests = purpose == Purpose::Manifests;
         let updated = old;
         let old = old.or_else(|| (manifests && self.is_recorded()).then_some(&*self.document.raw));
         let recorded = self.key.kind == "AdmissionReview";
@@ -192,7 +197,7 @@ impl<'a> ReviewedObject<'a> {
 }
 
 /// The key of an object, in `namespace` if the object names none.
-pub(super) fn placed(key: &ObjectKey, namespace: &str) -> ObjectKey {
+pub(crate) fn placed(key: &ObjectKey, namespace: &str) -> ObjectKey {
     let namespace = if key.namespace.is_empty() { Text::new(namespace) } else { key.namespace.clone() };
     ObjectKey { namespace, ..key.clone() }
 }

@@ -103,12 +103,6 @@ impl Decision {
         Self { denied: Some(Denial { code, reason, message }), ..Self::unreviewed(why) }
     }
 
-    /// Refuses an object as an API server does that would not store it, unless it is refused already.
-    pub(super) fn refuse_invalid(&mut self, why: &str) {
-        let denial = || Denial { code: 422, reason: "Invalid", message: short(why, MAX_REFUSAL) };
-        self.denied.get_or_insert_with(denial);
-    }
-
     /// The decision of a webhook, from the findings.
     ///
     /// The mutating webhook applies the patches of enforced rules, and warns. The validating webhook refuses the object

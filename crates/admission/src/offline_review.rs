@@ -72,6 +72,9 @@ pub struct OfflineReview {
     pub operation: Option<Operation>,
     /// The decision of both webhooks: the patch of the first, the answer of the second, the warnings of both.
     pub decision: Decision,
+    /// Why an API server would not store the object, whatever the webhooks answer: they do not see such an object.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused_by_api_server: Vec<Finding>,
     /// Why there is no decision: the object cannot be read. It is then refused.
     #[serde(skip)]
     pub why_undecided: Option<String>,
@@ -91,16 +94,17 @@ impl OfflineReview {
             allowed: false,
             operation: None,
             decision: refused_undecided(why),
+            refused_by_api_server: Vec::new(),
             why_undecided: Some(why.to_owned()),
             object: None,
             answers: None,
         }
     }
 
-    /// Refuses an object that an API server does not store, whatever the webhooks answer.
-    pub fn refuse(&mut self, why: &str) {
-        self.decision.refuse_invalid(why);
-        self.allowed = false;
+    /// The same review with what an API server refuses of the object.
+    #[must_use]
+    pub fn refused_for(self, refused_by_api_server: Vec<Finding>) -> Self {
+        Self { allowed: self.allowed && refused_by_api_server.is_empty(), refused_by_api_server, ..self }
     }
 }
 
@@ -187,6 +191,7 @@ impl Reviewer<'_> {
             allowed: decision.allowed(),
             operation: request.operation,
             decision,
+            refused_by_api_server: Vec::new(),
             why_undecided: unreadable.map(|unreadable| unreadable.to_string()),
             object,
             answers: None,

@@ -49,7 +49,7 @@ pub fn clip(text: &str) -> &str {
 }
 
 /// The begin of the name of an object: names in a cluster are whole.
-pub(crate) fn clip_name(name: &str) -> &str {
+pub fn clip_name(name: &str) -> &str {
     clip_to(name, 253)
 }
 

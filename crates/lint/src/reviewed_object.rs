@@ -112,29 +112,11 @@ impl<'a> ReviewedObject<'a> {
         PathEnd::of(self.document.raw.get().as_bytes(), &["metadata", "uid"]).steps == 2
     }
 
-    /// Why an API server would not store a manifest, in which the rules have `changed` something; of an update, only what the
-    /// stored object does not have already.
-    fn refusals(&self, changed: Option<&Value>, old: Option<&RawValue>) -> Vec<FileFinding<'a>> {
-        let is_stored = |field| PathEnd::of(self.document.raw.get().as_bytes(), &["metadata", field]).steps == 2;
-        if is_stored("uid") || is_stored("resourceVersion") {
-            return Vec::new();
-        }
-        let of_old = old.map(|old| validation::refusals(old, &self.key)).unwrap_or_default();
+    /// Why an API server would not store it after the rules have `changed` it; of an update, only what the stored object does not
+    /// have already.
+    fn refusals(&self, changed: Option<&Value>, old: Option<&RawValue>) -> Vec<Finding> {
         let changed = changed.and_then(|object| to_raw_value(object).ok());
-        let mut found = validation::refusals(changed.as_deref().unwrap_or(&self.document.raw), &self.key);
-        found.retain(|finding| !of_old.contains(finding));
-        let mut refused = FileFinding::of_input(FileObject::of(self.file, &self.document, &self.key), &found);
-        // The decoder reads the numbers of ports of Endpoints, and has found which no port has.
-        for finding in self.input_findings.iter().filter(|f| old.is_none() && f.is_of_refused_value()) {
-            if !refused.iter().any(|f| f.field == finding.field) {
-                refused.push(FileFinding {
-                    severity: Severity::Error,
-                    effect: FindingEffect::Invalid,
-                    ..finding.clone()
-                });
-            }
-        }
-        refused
+        validation::refusals_of_write(&self.document.raw, changed.as_deref(), old, &self.key)
     }
 
     /// Whether another object begins within it, without `---` between them.
@@ -175,11 +157,8 @@ impl<'a> ReviewedObject<'a> {
         // Of manifests, the linter finds the same with more care for what else is known of them.
         if !manifests && !recorded {
             let refused = self.refusals(answer.object.as_ref(), updated);
-            if !refused.is_empty() {
-                let why: Vec<String> = refused.iter().map(FileFinding::text).collect();
-                answer.refuse(&format!("an API server refuses the object: {}", why.join("; ")));
-            }
-            self.rule_findings.extend(refused);
+            self.rule_findings.extend(FileFinding::of_input(at, &refused));
+            answer = answer.refused_for(refused);
         }
         if manifests {
             // Only what is found is reported: half a million changed objects would take gigabytes.

@@ -1,15 +1,17 @@
 //! What an API server refuses of Endpoints.
 
+use roster_engine::reason::Reason;
+
 use super::{
     addresses::not_endpoint_address,
     faults::{Faults, quoted},
     field::{Field, FieldRule, FieldRules, PROTOCOLS, Presence, check_fields},
+    values::is_port,
 };
 
 const ADDRESS: &FieldRules =
     &[("hostname", Presence::Optional, FieldRule::Label), ("nodeName", Presence::Nullable, FieldRule::Subdomain)];
 
-/// The number of a port is checked where it is decoded.
 const PORT: &FieldRules = &[
     ("name", Presence::Optional, FieldRule::Label),
     ("protocol", Presence::Optional, PROTOCOLS),
@@ -42,6 +44,10 @@ fn check_addresses(subset: &Field<'_, '_>, faults: &mut Faults<'_>) {
 fn check_ports(ports: &Field<'_, '_>, faults: &mut Faults<'_>) {
     for port in ports.items() {
         check_fields(&port, PORT, faults);
+        let field = port.key("port");
+        if let Some(number) = field.number().filter(|number| !is_port(*number)) {
+            faults.add(Reason::InvalidPort, field.at, format!("port {number} is not from 1 to 65535"));
+        }
         let name = port.key("name");
         if ports.len() > 1 && name.text().is_empty() {
             name.require("a subset with several ports needs a name for each", faults);

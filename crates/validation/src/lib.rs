@@ -25,6 +25,7 @@ mod field;
 mod job;
 mod job_policies;
 mod labels;
+mod name_form;
 mod node;
 mod object_meta;
 mod object_type;
@@ -45,8 +46,12 @@ use serde_json::value::RawValue;
 pub use claims::{Claim, claims};
 use faults::Faults;
 use field::Field;
+pub use name_form::NameForm;
 use roster_engine::{
-    model::{ObjectKey, json::pointer::Pointer},
+    model::{
+        ObjectKey,
+        json::{path::PathEnd, pointer::Pointer},
+    },
     reason::{Finding, Reason, Severity},
 };
 pub use schema::Schemas;
@@ -77,10 +82,14 @@ pub struct Validation {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub fn check(object: &RawValue, key: &ObjectKey) -> Validation {
+    values::TypeMeta::read(object).map_or_else(Validation::default, |meta| check_as(object, key, &meta))
+}
+
+/// The same for an object of a type.
+fn check_as(object: &RawValue, key: &ObjectKey, meta: &values::TypeMeta) -> Validation {
     let schemas = Schemas::published();
-    let Some(meta) = values::TypeMeta::read(object) else { return Validation::default() };
     let mut faults = Faults::new(key, MAX_FAULTS);
-    let root = object_type::check(object, &meta, schemas, &mut faults);
+    let root = object_type::check(object, meta, schemas, &mut faults);
     if let Some(root) = root {
         schema_walk::walk(object, schemas, root, &mut faults);
         if let Ok(value) = serde_json::from_str(object.get()) {
@@ -96,6 +105,40 @@ pub fn refusals(object: &RawValue, key: &ObjectKey) -> Vec<Finding> {
     let Validation { findings, more, .. } = check(object, key);
     let refused = findings.into_iter().chain(more).filter(|f| is_refusal(f) && f.code != Reason::UnknownKind);
     refused.map(|f| Finding { severity: Severity::Error, ..f }).collect()
+}
+
+/// Why an API server would not store an object that somebody writes, after webhooks have `changed` it; of an update, only what the
+/// stored object does not have already. An object that was read from a cluster is stored there as it is.
+pub fn refusals_of_write(
+    written: &RawValue,
+    changed: Option<&RawValue>,
+    stored: Option<&RawValue>,
+    key: &ObjectKey,
+) -> Vec<Finding> {
+    if is_recorded(written) {
+        return Vec::new();
+    }
+    let of_stored = stored.map(|stored| refusals(stored, key)).unwrap_or_default();
+    let mut found = refusals(changed.unwrap_or(written), key);
+    found.retain(|finding| !of_stored.contains(finding));
+    found
+}
+
+/// Whether an object was read from a cluster: it has a uid, or a version other than that of no object.
+fn is_recorded(object: &RawValue) -> bool {
+    let text = object.get().as_bytes();
+    let is_version = |text: &str| !matches!(text, "" | "0");
+    PathEnd::of(text, &["metadata", "uid"]).steps == 2
+        || PathEnd::of(text, &["metadata", "resourceVersion"]).text.is_some_and(|text| is_version(&text))
+}
+
+/// The fields that an API server does not have, and the values that it does not store, in an object that may be a part of one:
+/// missing fields are not among them. `api_version` and `kind` are those of an object that has none of its own.
+pub fn wrong_fields(object: &RawValue, key: &ObjectKey, api_version: &str, kind: &str) -> Vec<Finding> {
+    let Some(meta) = values::TypeMeta::read(object) else { return Vec::new() };
+    let Validation { findings, more, .. } = check_as(object, key, &meta.or(api_version, kind));
+    let is_wrong = |f: &Finding| matches!(f.code, Reason::UnknownField | Reason::WrongType | Reason::InvalidValue);
+    findings.into_iter().chain(more).filter(|f| f.severity == Severity::Error && is_wrong(f)).collect()
 }
 
 /// Whether an API server refuses an object with this finding. Names and ports are only warnings, because objects of a cluster may

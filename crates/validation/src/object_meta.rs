@@ -11,6 +11,7 @@ use super::{
     faults::{Faults, quoted},
     field::Field,
     labels::{check_annotations, check_labels},
+    name_form::NameForm,
     values::not_qualified,
 };
 
@@ -29,7 +30,6 @@ pub(super) fn check(metadata: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_
     check_finalizers(&metadata.key("finalizers"), faults);
 }
 
-/// The name of a kind whose names have another form than the decoder knows.
 fn check_name(name: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
     // A CronJob adds 11 characters for each Job, whose name is a label of the pods.
     const MAX_CRON_JOB: usize = dns::MAX_LABEL - 11;
@@ -40,6 +40,17 @@ fn check_name(name: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
     } else if kind == "CronJob" && text.len() > MAX_CRON_JOB {
         let message = format!("the name has {} characters; {MAX_CRON_JOB} are allowed", text.len());
         faults.add(Reason::InvalidName, name.at, message);
+    } else if let Some(form) = name_form(kind).filter(|form| !text.is_empty() && !form.holds(text)) {
+        faults.add(Reason::InvalidName, name.at, form.broken(text));
+    }
+}
+
+/// The form of names that nobody has to spell out.
+fn name_form(kind: &str) -> Option<NameForm> {
+    match Resource::of("", kind)? {
+        Resource::Service => Some(NameForm::Label),
+        Resource::Namespace => None,
+        _ => Some(NameForm::Subdomain),
     }
 }
 

@@ -29,6 +29,12 @@ impl TypeMeta {
         let text = |field: Option<Cow<'_, str>>| field.map(Cow::into_owned).unwrap_or_default();
         Some(Self { api_version: text(api_version), kind: text(kind) })
     }
+
+    /// The same type, with the parts that it lacks.
+    pub(super) fn or(self, api_version: &str, kind: &str) -> Self {
+        let or = |own: String, other: &str| if own.is_empty() { other.to_owned() } else { own };
+        Self { api_version: or(self.api_version, api_version), kind: or(self.kind, kind) }
+    }
 }
 
 /// Reports a value that is not one of those allowed. An empty one is filled in.

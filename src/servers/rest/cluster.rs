@@ -288,6 +288,7 @@ impl ClusterJob {
                 Err(ApiError { errors, ..ApiError::new(ProblemKind::InvalidObject, detail) })
             }
             (None, Ok(())) => {
+                inventory.report_wrong_fields();
                 inventory.label_pods(&source.defaults);
                 inventory.assume_pods(&source.defaults, &[], MAX_ASSUMED_PODS);
                 Ok((inventory, body.bytes))

@@ -42,7 +42,7 @@ use super::{
     ),
     responses(
         (status = 200, description = "Two plans, and how they differ.", body = ComparisonAnswer),
-        problem_responses::BodyProblems,
+        problem_responses::ServiceProblems,
     ),
 )]
 pub(super) async fn compare(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
@@ -69,7 +69,6 @@ struct Comparison {
 /// Plans as the release of the options and as `against` would.
 fn comparison(app: &RestApp, input: &PlanInput<'_>, against: Minor) -> Result<JsonAnswer, ApiError> {
     let mut first = plan_once(app, input, &Controller::ALL, input.options)?;
-    first.problems.extend(input.service_missing());
     let mut second = plan_once(app, input, &Controller::ALL, Options { compat: against, ..input.options })?;
     let differences = compare::deviations(&input.state, &first, &second);
     first.problems.splice(0..0, input.input_problems());

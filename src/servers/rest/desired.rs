@@ -46,7 +46,7 @@ use super::{
     responses(
         (status = 200, description = "The object, or `null`.", body = Option<EndpointsSchema>,
             headers(("roster-problems" = u32, description = "The number of findings that `/v1/plan` would list."))),
-        problem_responses::BodyProblems,
+        problem_responses::ServiceProblems,
     ),
 )]
 pub(super) async fn endpoints(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
@@ -81,7 +81,7 @@ pub(super) async fn endpoints(State(app): State<Arc<RestApp>>, request: Request)
     responses(
         (status = 200, description = "A `discovery.k8s.io/v1` list.", body = EndpointSliceListSchema,
             headers(("roster-problems" = u32, description = "The number of findings that `/v1/plan` would list."))),
-        problem_responses::BodyProblems,
+        problem_responses::ServiceProblems,
     ),
 )]
 pub(super) async fn endpoint_slices(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {

@@ -41,7 +41,7 @@ use super::{
     ),
     responses(
         (status = 200, description = "The reasons of the Service, and a verdict for each pod.", body = ExplanationAnswer),
-        problem_responses::BodyProblems,
+        problem_responses::ServiceProblems,
     ),
 )]
 pub(super) async fn explain(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {

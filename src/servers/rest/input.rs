@@ -4,7 +4,11 @@ use std::borrow::Cow;
 
 use roster_engine::{
     explain::{Explanation, Focus, explain_only},
-    model::{Interrupt, ObjectKey, Pod, Text},
+    model::{
+        Interrupt, ObjectKey, Pod,
+        spelling::{did_you_mean, nearest},
+    },
+    phrase::clip_name,
     plan,
     reason::{Finding, Reason},
     stale::{KnownTargets, PodNames},
@@ -37,8 +41,6 @@ pub(super) struct PlanInput<'a> {
     pub options: Options,
     /// The findings about the input.
     problems: &'a Findings,
-    /// The Service that the query names.
-    named: Option<(&'a Text, &'a Text)>,
     /// Whether nobody waits for the answer any more.
     interrupt: Interrupt<'a>,
 }
@@ -100,7 +102,6 @@ fn of_request<T>(
             controllers: params.controllers.clone().or_else(|| request.controllers.clone()),
             options: params.over(request.options),
             problems,
-            named: None,
             interrupt,
         })
     })
@@ -115,6 +116,7 @@ fn of_objects<T>(
     let mut inventory = Inventory::default();
     decode::read_text(text, source, &mut inventory).map_err(|e| decode_error(&e))?;
     source.interrupt.check()?;
+    inventory.report_wrong_fields();
     inventory.label_pods(&source.defaults);
     inventory.assume_pods(&source.defaults, &[], MAX_ASSUMED_PODS);
     let service = which(&inventory, params)?;
@@ -122,31 +124,19 @@ fn of_objects<T>(
     if index.unreadable().any(|key| key == (&service.namespace, &service.name)) {
         return Err(unreadable(&service, &index));
     }
-    let state = match index.get(&service.namespace, &service.name) {
-        Some(entry) => index.state(entry),
-        // The query names a Service of which nothing exists.
-        None => State { service: None, pods: &[], nodes: index.nodes(), endpoints: None, slices: &[] },
-    };
+    let entry = index.get(&service.namespace, &service.name).ok_or_else(|| not_found(&service, &index))?;
+    let state = index.state(entry);
     answer(&PlanInput {
         state,
         all: Some(&inventory),
         controllers: params.controllers.clone(),
         options: params.over(Options::default()),
         problems: index.problems(),
-        named: params.service.as_ref().map(|(namespace, name)| (namespace, name)),
         interrupt: source.interrupt,
     })
 }
 
 impl PlanInput<'_> {
-    /// The finding that nothing exists of the Service in the query: it was deleted, or its name is mistyped.
-    pub(super) fn service_missing(&self) -> Option<Finding> {
-        let State { service, endpoints, slices, .. } = self.state;
-        let (namespace, name) = self.named.filter(|_| service.is_none() && endpoints.is_none() && slices.is_empty())?;
-        let message = "no Service, no Endpoints object and no slice has this name";
-        Some(Finding::new(Reason::ServiceMissing, ObjectKey::new("Service", namespace, name), message))
-    }
-
     /// The findings about the input, for the answer.
     pub(super) fn input_problems(&self) -> Vec<Finding> {
         listed(self.problems)
@@ -233,6 +223,20 @@ fn which(inventory: &Inventory, params: &Params) -> Result<ObjectKey, ApiError> 
 /// Findings as errors of the request.
 pub(super) fn errors<'a>(found: impl Iterator<Item = &'a Finding>) -> Vec<InputError> {
     found.map(|p| InputError::at(p.pointer.clone().unwrap_or_default(), p.message.clone())).collect()
+}
+
+/// The error where nothing exists of the Service in the query: it was deleted with all that it had, or its name is mistyped.
+fn not_found(ObjectKey { namespace, name, .. }: &ObjectKey, index: &Index<'_>) -> ApiError {
+    let meant = nearest(name, index.entries(), |entry| entry.name.as_str());
+    let meant: Vec<String> = meant.map(|entry| format!("{}/{}", entry.namespace, entry.name)).into_iter().collect();
+    let meant = did_you_mean(&meant);
+    let detail = format!(
+        "the body has no Service, Endpoints or slice of the name {}/{}{meant}",
+        clip_name(namespace),
+        clip_name(name)
+    );
+    let error = InputError { pointer: None, parameter: Some("service".to_owned()), detail: detail.clone() };
+    ApiError { errors: vec![error], ..ApiError::new(ProblemKind::ServiceNotFound, detail) }
 }
 
 /// The error where an object of the requested Service cannot be read: a plan without it would delete what exists.

@@ -47,7 +47,7 @@ use super::{
     ),
     responses(
         (status = 200, description = "What would be written, and the findings.", body = PlanAnswer),
-        problem_responses::BodyProblems,
+        problem_responses::ServiceProblems,
     ),
 )]
 pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
@@ -55,7 +55,6 @@ pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> R
     compute(&app, request, move |app, posted| {
         input::answer(&posted, &params, |input| {
             let mut plan = plan_once(app, input, &Controller::ALL, input.options)?;
-            plan.problems.extend(input.service_missing());
             plan.problems.splice(0..0, input.input_problems());
             JsonAnswer::json(&plan)
         })

@@ -39,6 +39,8 @@ code_table! {
     Host(allowed_hosts::STATUS, allowed_hosts::SLUG, allowed_hosts::TITLE);
     /// The path does not exist.
     NotFound(StatusCode::NOT_FOUND, "not-found", "The path does not exist");
+    /// The query names a Service of which the body has nothing.
+    ServiceNotFound(StatusCode::NOT_FOUND, "service-not-found", "The body does not have the Service");
     /// The path does not support this method.
     MethodNotAllowed(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "The path does not support this method");
     /// The body arrives too slowly.

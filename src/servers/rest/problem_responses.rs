@@ -16,6 +16,9 @@ use super::problem::{ProblemBody, ProblemKind};
 /// The errors of a call that reads a body.
 pub(super) struct BodyProblems;
 
+/// The errors of a call that reads a body and finds a Service in it.
+pub(super) struct ServiceProblems;
+
 /// The errors of a call that reads only a query.
 pub(super) struct QueryProblems;
 
@@ -30,13 +33,19 @@ pub(super) struct OpenProblems;
 
 impl IntoResponses for BodyProblems {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        document(
-            ProblemKind::ALL
-                .iter()
-                .copied()
-                .filter(|k| !matches!(k, ProblemKind::NotFound | ProblemKind::MethodNotAllowed)),
-        )
+        document(of_bodies().filter(|kind| *kind != ProblemKind::ServiceNotFound))
     }
+}
+
+impl IntoResponses for ServiceProblems {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        document(of_bodies())
+    }
+}
+
+fn of_bodies() -> impl Iterator<Item = ProblemKind> {
+    let others = [ProblemKind::NotFound, ProblemKind::MethodNotAllowed];
+    ProblemKind::ALL.iter().copied().filter(move |kind| !others.contains(kind))
 }
 
 impl IntoResponses for QueryProblems {

@@ -8,7 +8,7 @@ use roster_admission::{
     policy::{self, Policies},
 };
 use roster_engine::{
-    model::json::raw::object_key,
+    model::{ObjectKey, json::raw::object_key},
     reason::{Finding, Reason},
     state::Options,
 };
@@ -19,8 +19,9 @@ use roster_manifests::{
     },
     inventory::{Answers, Findings, Inventory, Snapshot, whole},
 };
+use roster_validation as validation;
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::{
     RestApp,
@@ -41,6 +42,9 @@ use super::{
 ///
 /// `object` may be an `AdmissionReview` as an API server sends it: then `answers` contains the response of each webhook.
 /// The body may also be the object itself.
+///
+/// `refusedByApiServer` has what an API server does not store of the object (unknown fields, wrong types and values), whatever the
+/// webhook answers: it never sees such an object.
 ///
 /// An object that cannot be read is not allowed, and becomes an entry of `problems`. So does a policy that an API server
 /// would refuse.
@@ -141,7 +145,8 @@ fn of_request(
     };
     // The object itself is not part of the cluster.
     let mut own = Inventory::default();
-    decode::objects(one, source, &mut own, tell).map_err(|e| input::decode_error(&e))?;
+    let own_source = Source { finds_wrong_fields: false, ..*source };
+    decode::objects(one, &own_source, &mut own, tell).map_err(|e| input::decode_error(&e))?;
 
     source.interrupt.check()?;
     let snapshot = Snapshot::of(&known);
@@ -160,14 +165,30 @@ fn of_request(
         Ok(answer) => answer,
         Err(ReviewError::Envelope(error)) => {
             let why = error.to_string();
-            problems.push(within(at, Finding::new(Reason::InvalidObject, key, why.as_str())));
+            problems.push(within(at, Finding::new(Reason::InvalidObject, key.clone(), why.as_str())));
             OfflineReview::undecided(&why)
         }
-        Err(error) => return Err(refused(at, &error)),
+        Err(error) => return Err(unreadable(at, &error)),
     };
+    source.interrupt.check()?;
+    let answer =
+        if answer.answers.is_none() && answer.reviewed { refused(raw, old_object, &key, at, answer) } else { answer };
     source.interrupt.check()?;
     problems.extend(stale_findings(known, own).into_iter().map(|finding| within(at, finding)));
     JsonAnswer::json(&ReviewResponse { answer, problems: input::listed(&problems) })
+}
+
+/// The review with what an API server refuses of the object. A recorded review has passed one.
+fn refused(
+    object: &RawValue,
+    old: Option<&RawValue>,
+    key: &ObjectKey,
+    at: &str,
+    answer: OfflineReview,
+) -> OfflineReview {
+    let changed = answer.object.as_ref().and_then(|object| to_raw_value(object).ok());
+    let refused = validation::refusals_of_write(object, changed.as_deref(), old, key);
+    answer.refused_for(refused.into_iter().map(|finding| within(at, finding)).collect())
 }
 
 /// What of the object does not hold any more, compared with the rest of its cluster.
@@ -217,7 +238,7 @@ fn within(at: &str, problem: Finding) -> Finding {
     Finding { pointer: Some(format!("{at}{pointer}")).filter(|p| !p.is_empty()), ..problem }
 }
 
-fn refused(at: &str, error: &ReviewError) -> ApiError {
+fn unreadable(at: &str, error: &ReviewError) -> ApiError {
     if let ReviewError::TooLarge = error {
         return ApiError::new(ProblemKind::TooLarge, error.to_string());
     }

@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, Family, Nodes, Text},
-    reason::Finding,
+    model::{
+        EndpointSlice, Endpoints, Family, Nodes, ObjectKey, Text,
+        spelling::{did_you_mean, nearest},
+    },
+    phrase::clip_name,
+    reason::{Finding, Reason},
     view::{GridView, PortView, ProxyView, PrunedView, Viewpoint, YurtView},
 };
 use roster_manifests::decode::request::{ViewRequest, ViewScheme, read_view};
@@ -89,8 +93,26 @@ fn of_body(posted: &PostedBody<'_>) -> Result<JsonAnswer, ApiError> {
     };
     posted.interrupt.check()?;
     let mut problems = input::listed(&known.problems);
+    problems.extend(unknown_node(&request, &nodes));
     problems.extend(known.assumptions());
     JsonAnswer::json(&ViewResponse { node, content, reasons, problems })
+}
+
+/// The finding that nothing in the request knows the node: neither a Node nor an endpoint that is on it.
+fn unknown_node(ViewRequest { node, known, .. }: &ViewRequest, nodes: &Nodes) -> Option<Finding> {
+    let of_slices = || known.slices.iter().flat_map(|slice| &slice.endpoints).filter_map(|e| e.node_name.as_ref());
+    let of_endpoints = || {
+        known.endpoints.iter().flat_map(|e| &e.subsets).flat_map(|s| s.addresses.iter().chain(&s.not_ready_addresses))
+    };
+    let of_endpoints = || of_endpoints().filter_map(|address| address.node_name.as_ref());
+    if nodes.get(node).is_some() || of_slices().chain(of_endpoints()).any(|name| name == node) {
+        return None;
+    }
+    let meant = nearest(node, nodes.iter().map(|known| &known.name), |name| name.as_str());
+    let meant = did_you_mean(meant.map(Text::as_str).as_slice());
+    let message = format!("nothing is known of node {}, neither labels nor a zone{meant}", clip_name(node));
+    let key = ObjectKey::new("Node", &Text::default(), node);
+    Some(Finding { pointer: Some("/node".to_owned()), ..Finding::new(Reason::NotChecked, key, message) })
 }
 
 fn of_kube_proxy<'a>(

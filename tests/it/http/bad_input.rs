@@ -335,3 +335,86 @@ async fn wrong_paths_methods_and_queries_are_problems_too() {
         assert_eq!(answer.header("allow").is_empty(), status != 405, "{method} {path}");
     }
 }
+
+/// What an API server does not store is told of every object that was never in a cluster, with the pointer to the field.
+#[tokio::test]
+async fn fields_that_no_api_server_stores_are_reported() {
+    let (_, router) = app();
+    const WRONG: [&str; 3] = ["unknown-field", "wrong-type", "invalid-value"];
+    let codes = |list: &Value| -> Vec<String> {
+        let codes = list.as_array().unwrap().iter().map(|p| p["code"].as_str().unwrap().to_owned());
+        codes.filter(|code| WRONG.contains(&code.as_str())).collect()
+    };
+    let found = |answer: &Value| -> Vec<String> {
+        let problems = answer["problems"].as_array().unwrap().iter();
+        let wrong = problems.filter(|p| WRONG.contains(&p["code"].as_str().unwrap()));
+        wrong.map(|p| format!("{} {}", p["code"].as_str().unwrap(), p["pointer"].as_str().unwrap())).collect()
+    };
+    let unstored = || {
+        let mut state = state();
+        for object in ["/service", "/pods/0"] {
+            state.pointer_mut(object).unwrap()["metadata"].as_object_mut().unwrap().remove("uid");
+        }
+        state
+    };
+    let mut misspelt = unstored();
+    misspelt["service"]["spec"]["sessionAfinity"] = "ClientIP".into();
+    misspelt["pods"][0]["spec"]["nodename"] = "node-1".into();
+    let mut recorded = misspelt.clone();
+    recorded["service"]["metadata"]["uid"] = "u".into();
+    recorded["pods"][0]["metadata"]["uid"] = "u".into();
+    let mut wrong_value = unstored();
+    wrong_value["service"]["spec"]["type"] = "Loadbalancer".into();
+    for (name, body, want) in [
+        ("nothing", unstored(), &[][..]),
+        (
+            "misspelt",
+            misspelt.clone(),
+            &["unknown-field /service/spec/sessionAfinity", "unknown-field /pods/0/spec/nodename"],
+        ),
+        ("of a cluster", recorded, &[]),
+        ("a value", wrong_value, &["invalid-value /service/spec/type"]),
+    ] {
+        let answer = post(&router, "/v1/plan", JSON, body.to_string()).await;
+        assert_eq!(found(&answer.json()), want, "{name}: {}", answer.text());
+        let answer = post(&router, "/v1/explain", JSON, body.to_string()).await;
+        let of_plan: Vec<&str> = want.iter().filter_map(|f| f.split(' ').next()).collect();
+        assert_eq!(codes(&answer.json()["reasons"]), of_plan, "{name}: {}", answer.text());
+    }
+    let mut service = misspelt["service"].clone();
+    service["kind"] = "Service".into();
+    service["apiVersion"] = "v1".into();
+    let list = json!({ "kind": "List", "items": [service] });
+    let answer = post(&router, "/v1/plan", JSON, list.to_string()).await.json();
+    assert_eq!(found(&answer), ["unknown-field /items/0/spec/sessionAfinity"], "{answer}");
+}
+
+/// A Service of which the body has nothing is not planned as deleted.
+#[tokio::test]
+async fn a_service_that_the_body_does_not_have_is_not_found() {
+    let (_, router) = app();
+    let mut service = state()["service"].clone();
+    service["kind"] = "Service".into();
+    service["apiVersion"] = "v1".into();
+    let left = json!({ "apiVersion": "v1", "kind": "Endpoints", "metadata": { "name": "gone", "namespace": "shop" } });
+    let body = json!({ "kind": "List", "items": [service, left] }).to_string();
+    let none = "the body has no Service, Endpoints or slice of the name";
+    for (query, status, want) in [
+        ("shop/web", 200, String::new()),
+        ("shop/gone", 200, String::new()),
+        ("shop/webb", 404, format!("{none} shop/webb; did you mean shop/web?")),
+        ("acme/web", 404, format!("{none} acme/web; did you mean shop/web?")),
+        ("shop/database", 404, format!("{none} shop/database")),
+    ] {
+        for path in ["/v1/plan", "/v1/explain", "/v1/endpoints", "/v1/endpointslices"] {
+            let answer = post(&router, &format!("{path}?service={query}"), JSON, body.clone()).await;
+            assert_eq!(answer.status, status, "{path} {query}: {}", answer.text());
+            if status == 404 {
+                assert_eq!(
+                    (&answer.json()["detail"], &answer.json()["errors"][0]["parameter"]),
+                    (&json!(want), &json!("service"))
+                );
+            }
+        }
+    }
+}

@@ -151,7 +151,6 @@ async fn what_kubectl_prints_is_taken() {
         ("/v1/plan", YAML, list(&[&service, &pod]), "create"),
         ("/v1/plan", YAML, yaml(&[&service, &pod]), "create"),
         ("/v1/plan?service=shop/other", JSON, list(&[&service, &pod, &other]), "create"),
-        ("/v1/plan?service=shop/gone", JSON, list(&[&service, &pod]), "none"),
         ("/v1/plan?controllers=mirroring", JSON, list(&[&service, &pod]), "none"),
     ] {
         let answer = post(&router, path, content_type, body).await;

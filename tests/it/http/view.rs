@@ -146,3 +146,25 @@ async fn many_ports_of_many_endpoints_have_a_bound() {
     let answer = post(&router, "/v1/view", JSON, body.to_string()).await;
     assert_eq!(answer.status, 413, "{}", answer.text());
 }
+
+/// A view from a node of which nothing is known looks like that of any other one.
+#[tokio::test]
+async fn a_node_that_nothing_knows_is_told() {
+    let (_, router) = app();
+    for (node, nodes, want) in [
+        ("node-1", json!([{ "metadata": { "name": "node-1" } }]), Value::Null),
+        (
+            "node-2x",
+            json!([{ "metadata": { "name": "node-1x" } }]),
+            json!("nothing is known of node node-2x, neither labels nor a zone; did you mean node-1x?"),
+        ),
+        ("elsewhere", json!([]), json!("nothing is known of node elsewhere, neither labels nor a zone")),
+    ] {
+        let answer = post(&router, "/v1/view", JSON, with(&json!({ "node": node, "nodes": nodes })).to_string()).await;
+        assert_eq!(answer.status, 200, "{node}: {}", answer.text());
+        let answer = answer.json();
+        let problems = answer["problems"].as_array().unwrap();
+        let found = problems.iter().find(|p| p["pointer"] == "/node").map_or(&Value::Null, |p| &p["message"]);
+        assert_eq!(*found, want, "{node}: {answer}");
+    }
+}

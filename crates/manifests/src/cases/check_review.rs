@@ -32,7 +32,8 @@ pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differ
         groups: &groups,
         namespace: input.namespace,
     };
-    let answer = reviewer.object(object, input.stored(object)).map_err(|e| e.to_string())?;
+    let stored = input.stored(object);
+    let answer = reviewer.object(object, stored).map_err(|e| e.to_string())?;
     if !answer.reviewed {
         return Err("the webhook has no rules for objects of this kind".to_owned());
     }
@@ -49,7 +50,7 @@ pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differ
         expected.as_ref().and_then(|expected| Difference::of_lists(field, expected.sorted(), &found))
     };
     // What the webhook allows, an API server may refuse all the same.
-    let refused = if answer.allowed { refusals(object, &answer) } else { Vec::new() };
+    let refused = if answer.allowed { refusals(object, stored, &answer) } else { Vec::new() };
     let allowed = answer.allowed && refused.is_empty();
     let differences = [
         wanted.allowed.and_then(|wanted| Difference::of_values("allowed", &wanted, &allowed)),
@@ -66,12 +67,12 @@ pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differ
 }
 
 /// Why an API server would not store the object that the webhook allows.
-fn refusals(object: &RawValue, answer: &OfflineReview) -> Vec<String> {
+fn refusals(object: &RawValue, stored: Option<&RawValue>, answer: &OfflineReview) -> Vec<String> {
     let changed = answer.object.as_ref().and_then(|object| serde_json::value::to_raw_value(object).ok());
-    let stored = changed.as_deref().unwrap_or(object);
     let line = |f: Finding| {
         let at = f.pointer.map(|at| format!("{at}: ")).unwrap_or_default();
         format!("an API server refuses the object: {}: {at}{}", f.code, f.message)
     };
-    validation::refusals(stored, &object_key(stored)).into_iter().map(line).collect()
+    let refused = validation::refusals_of_write(object, changed.as_deref(), stored, &object_key(object));
+    refused.into_iter().map(line).collect()
 }

@@ -13,6 +13,7 @@ use roster_engine::{
     },
     reason::{Finding, Reason},
 };
+use roster_validation as validation;
 use serde::{Deserialize, Deserializer, de::DeserializeSeed};
 use serde_json::value::RawValue;
 
@@ -48,13 +49,15 @@ pub(super) struct ObjectPlace<'a> {
     pub(super) is_block: bool,
     /// How many bytes were added to its text after the first one.
     pub(super) added: usize,
+    /// Whether it is compared with what an API server stores.
+    pub(super) finds_wrong_fields: bool,
 }
 
 impl<'a> ObjectPlace<'a> {
     /// The place of a value at a pointer. `at` computes the position of its text.
     pub(super) fn of(source: &Source<'a>, at: &'a dyn Fn() -> Position, pointer: Pointer<'a>) -> Self {
-        let (input, defaults) = (source.name, source.defaults);
-        Self { input, at, document: 0, pointer, defaults, is_block: false, added: 0 }
+        let Source { name: input, defaults, finds_wrong_fields, .. } = *source;
+        Self { input, at, document: 0, pointer, defaults, is_block: false, added: 0, finds_wrong_fields }
     }
 }
 
@@ -96,6 +99,7 @@ pub(super) fn add(
     for fault in reading.faults {
         report(fault, text, &meta.kind, place, &context.budget, &mut into.problems)?;
     }
+    note_wrong_fields(text, meta, place, into);
     let DecodeContext { interner, budget } = context;
     let kept = if let Some(object) = reading.value {
         let charge = ObjectCharge { before, budget };
@@ -105,6 +109,31 @@ pub(super) fn add(
         budget.settle(before, || Some(recorded))
     };
     kept.map_err(|reason| (place.at)().error(place.input, reason))
+}
+
+/// Notes what an API server would not store of an object. One that has a uid was stored.
+pub(super) fn note_wrong_fields(text: &str, meta: &TypeMeta, place: ObjectPlace<'_>, into: &mut Inventory) {
+    /// Nobody writes larger objects by hand, and values take many times their text.
+    const MAX_COMPARED: usize = 256 << 10;
+    let is_stored = || PathEnd::of(text.as_bytes(), &["metadata", "uid"]).steps == 2;
+    if !place.finds_wrong_fields || text.len() > MAX_COMPARED || is_stored() {
+        return;
+    }
+    let Ok(object) = serde_json::from_str::<&RawValue>(text) else { return };
+    let mut key = ObjectKey { kind: shortened(&meta.kind).into(), ..name(text) };
+    if Resource::of("", &meta.kind).is_some_and(|r| r.scope() == ResourceScope::Namespaced) {
+        key.namespace = placed(key.namespace, &place.defaults);
+    }
+    // The fields of a request say of which kind their objects are, not of which version.
+    let api_version = match (meta.api_version.as_str(), meta.kind.as_str()) {
+        ("", "EndpointSlice") => "discovery.k8s.io/v1",
+        ("", _) => "v1",
+        (version, _) => version,
+    };
+    for finding in validation::wrong_fields(object, &key, api_version, &meta.kind) {
+        let at = |pointer| Some(format!("{}{pointer}", place.pointer));
+        into.wrong_fields.push(Finding { pointer: finding.pointer.map_or_else(|| at(String::new()), at), ..finding });
+    }
 }
 
 /// Adds the finding about a fault of the object in `text`.

@@ -32,6 +32,8 @@ pub struct Source<'a> {
     pub threads: NonZeroUsize,
     /// What is filled in, as an API server would.
     pub defaults: Defaults<'a>,
+    /// Whether objects that were never in a cluster are compared with what an API server stores.
+    pub finds_wrong_fields: bool,
 }
 
 /// The format of an input. Gzip is recognized in each of them.
@@ -71,6 +73,7 @@ impl<'a> Source<'a> {
             interrupt: Interrupt::NEVER,
             threads,
             defaults: Defaults::default(),
+            finds_wrong_fields: false,
         }
     }
 
@@ -98,6 +101,7 @@ impl<'a> Source<'a> {
             max_object_bytes: 64 << 20,
             max_objects: 500_000,
             max_memory: 64 << 20,
+            finds_wrong_fields: true,
             ..Self::file("request body")
         }
     }

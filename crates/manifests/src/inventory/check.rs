@@ -3,9 +3,10 @@
 use std::{cell::LazyCell, fmt};
 
 use roster_engine::{
-    model::{ObjectKey, Pod, Service, ServicePort, ServiceType, TargetPort, dns, json::raw::is_name_generated},
+    model::{ObjectKey, Pod, Service, ServicePort, ServiceType, TargetPort, json::raw::is_name_generated},
     reason::{Finding, Reason},
 };
+use roster_validation::NameForm;
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::{findings::Findings, objects::AnyObject};
@@ -54,44 +55,6 @@ pub fn check(object: &AnyObject, text: &str, at: &dyn fmt::Display, problems: &m
         }
         AnyObject::Autoscaler(a) => found.name(&a.name, NameForm::Subdomain),
         AnyObject::NodePool(pool) => found.name(&pool.name, NameForm::Subdomain),
-    }
-}
-
-#[derive(Clone, Copy)]
-enum NameForm {
-    /// RFC 1123 label.
-    Label,
-    /// RFC 1123 subdomain: labels with dots between them.
-    Subdomain,
-}
-
-impl NameForm {
-    fn limit(self) -> usize {
-        match self {
-            Self::Label => dns::MAX_LABEL,
-            Self::Subdomain => dns::MAX_SUBDOMAIN,
-        }
-    }
-
-    fn broken(self, name: &str) -> String {
-        if name.is_empty() {
-            "the object has no name".to_owned()
-        } else if name.len() > self.limit() {
-            format!("the name has {} characters; {} are allowed", name.len(), self.limit())
-        } else {
-            let characters = match self {
-                Self::Label => "lower case letters, digits and '-'",
-                Self::Subdomain => "lower case letters, digits, '-' and '.'",
-            };
-            format!("a name consists of {characters}, and begins and ends with a letter or digit")
-        }
-    }
-
-    fn holds(self, name: &str) -> bool {
-        match self {
-            Self::Label => dns::is_label(name.as_bytes()),
-            Self::Subdomain => dns::is_subdomain(name.as_bytes()),
-        }
     }
 }
 

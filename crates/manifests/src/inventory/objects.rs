@@ -1,13 +1,13 @@
 //! The objects of an input in the order in which they were read, and the findings about the others.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
 };
 
 use roster_engine::{
     model::{
-        EndpointSlice, Endpoints, HeapSize, Node, NodePool, ObjectKey, Pod, Resource, Service, Text,
+        EndpointSlice, Endpoints, HashSeed, HeapSize, Node, NodePool, ObjectKey, Pod, Resource, Service, Text,
         defaults::{Assumptions, Defaults},
     },
     reason::{Finding, Reason},
@@ -111,6 +111,8 @@ pub struct Inventory {
     pub unread: UnreadObjects,
     /// The findings about the input.
     pub problems: Findings,
+    /// What an API server would not store of objects that were never in a cluster, though they can be read.
+    pub wrong_fields: Findings,
     /// What was filled in.
     pub assumed: Assumptions,
     /// How many pods are assumed.
@@ -211,6 +213,14 @@ impl Inventory {
         *self.ignored.entry(if room { kind } else { Text::new_static("other kinds") }).or_default() += count;
     }
 
+    /// Adds the wrong fields to the findings about the input, if none of these is about the same field.
+    pub fn report_wrong_fields(&mut self) {
+        let mut wrong = std::mem::take(&mut self.wrong_fields);
+        let known: HashSet<(&ObjectKey, &str), HashSeed> = self.problems.iter().map(|f| (&f.object, f.at())).collect();
+        wrong.retain(|f| !known.contains(&(&f.object, f.at())));
+        self.problems.merge(wrong);
+    }
+
     /// Appends everything of `other`, for readers that read parts of one input.
     pub fn merge(&mut self, mut other: Self) {
         self.services.append(&mut other.services);
@@ -224,6 +234,7 @@ impl Inventory {
         self.custom_resources.merge(other.custom_resources);
         self.unread.merge(other.unread);
         self.problems.merge(other.problems);
+        self.wrong_fields.merge(other.wrong_fields);
         self.assumed.merge(&other.assumed);
         for (kind, count) in other.ignored {
             self.ignore_many(kind, count);
@@ -260,6 +271,7 @@ impl Inventory {
             unassumed: std::mem::take(&mut self.unassumed),
             unread: std::mem::take(&mut self.unread),
             problems: std::mem::take(&mut self.problems),
+            wrong_fields: std::mem::take(&mut self.wrong_fields),
             assumed: std::mem::take(&mut self.assumed),
             targets: Arc::clone(&self.targets),
             ignored: std::mem::take(&mut self.ignored),

@@ -109,6 +109,9 @@ pub(crate) struct ReviewAnswerSchema {
     #[schema(required = false, nullable = false)]
     operation: Option<ReviewOperationSchema>,
     decision: ReviewDecision,
+    /// Why an API server would not store the object, whatever the webhooks answer.
+    #[schema(required = false)]
+    refused_by_api_server: Vec<FindingSchema>,
     /// The object as it would be stored, if it was changed.
     #[schema(required = false, nullable = false)]
     object: Option<KubernetesObject>,

@@ -63,6 +63,7 @@ pub(super) fn read<'a>(
         errors.push(format!("/{missing}"), "is missing".to_owned());
     }
     found.objects.label_pods(&source.defaults);
+    found.objects.report_wrong_fields();
     // A list may have fields of a request beside its items. They are not used, but must be valid.
     match (errors.first.is_empty(), has_objects) {
         (false, _) => Err(errors.into()),
@@ -185,6 +186,9 @@ impl<'a> FieldReader<'a, '_> {
         self.count(text)?;
         let before = self.context.budget.spent();
         let Some(object) = self.required(KindSeed(kind(name)), name, text, at)? else { return Ok(()) };
+        let start = || Position::START;
+        let meta = TypeMeta { kind: name.into(), ..TypeMeta::default() };
+        object::note_wrong_fields(text, &meta, ObjectPlace::of(self.source, &start, at), &mut self.found.objects);
         let DecodeContext { interner, budget } = &mut self.context;
         let charge = ObjectCharge { before, budget };
         object::keep(object, text, at, &self.source.defaults, charge, interner, &mut self.found.objects)

@@ -24,6 +24,7 @@ use super::{
     input_paths::{ExpandedPaths, named_paths},
     manifest_texts::{ManifestTexts, SkippedFile, SortedManifests},
     messages,
+    render::{RenderedUnit, is_rendered},
 };
 
 /// Larger files are what a cluster printed, and are read as a stream.
@@ -56,71 +57,109 @@ impl InputFiles {
         Ok(Self { found: ExpandedPaths { files: found, special }, objects })
     }
 
-    /// Reads the manifests of directories, without other files and patches, which are counted.
+    /// Reads the manifests of directories, without other files and patches, which are counted, and what was rendered.
     pub(super) fn read_found(
         &mut self,
+        rendered: &[RenderedUnit],
         defaults: Defaults<'_>,
         inventory: &mut Inventory,
     ) -> anyhow::Result<FoundObjects> {
-        let texts = ManifestTexts::of(std::mem::take(&mut self.found), |_| false)?;
+        let mut texts = ManifestTexts::of(std::mem::take(&mut self.found), |_| false)?;
+        texts.add_rendered(rendered);
         let sorted = texts.manifests();
         let unread: Vec<String> = sorted.unreadable.iter().map(ToString::to_string).collect();
         for why in &unread {
             messages::error(&anyhow!("{why}"));
         }
-        add_manifests(&sorted, defaults, inventory)?;
-        let with_objects = sorted.manifests.files.iter().filter(|file| !file.documents.is_empty());
+        add_manifests(&sorted, rendered, defaults, inventory)?;
+        let files = sorted.manifests.files.iter();
+        let with_objects = files.filter(|file| !file.documents.is_empty() && !is_rendered(file.name));
         let files = with_objects.map(|file| PathBuf::from(file.name)).collect();
         Ok(FoundObjects { files, unread })
     }
 }
 
-/// Adds the manifests of directories, and what is to be said of them. Of versions of one object, the first counts.
+/// Adds the manifests of directories, and what is to be said of them. Of versions of one object, that counts which is rendered, or
+/// else the first.
 pub(super) fn add_manifests(
     sorted: &SortedManifests<'_>,
+    rendered: &[RenderedUnit],
     defaults: Defaults<'_>,
     inventory: &mut Inventory,
 ) -> anyhow::Result<()> {
     let manifests = &sorted.manifests;
     inventory.unread.merge(manifests.unread.clone());
     let mut versions = Versions::default();
-    let (listed, plain): (Vec<_>, Vec<_>) = manifests.files.iter().partition(|file| file.is_listed);
-    for (is_listed, files) in [(true, listed), (false, plain)] {
-        for InputFile { name, documents, .. } in files {
+    let [whole, listed, plain] = [FileGroup::Rendered, FileGroup::Listed, FileGroup::Plain]
+        .map(|group| versions.first_of(&manifests.files, group));
+    for (is_listed, files) in [(true, listed), (false, whole), (false, plain)] {
+        for (name, documents) in files {
             let source = Source { defaults, ..Source::file(name) };
-            let first: Vec<Document<'_>> =
-                documents.iter().filter(|document| versions.is_first(name, &document.raw)).cloned().collect();
-            decode::objects(&first, &source, inventory, |_, _| {})?;
+            decode::objects(&documents, &source, inventory, |_, _| {})?;
         }
         if is_listed {
             inventory.set_unrendered();
         }
+    }
+    for unit in rendered {
+        unit.place_messages(&mut inventory.problems);
     }
     inventory.problems.extend(versions.finding());
     inventory.problems.extend(not_read(&sorted.skipped));
     Ok(())
 }
 
+/// What is known of the objects of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FileGroup {
+    /// They are as they are applied.
+    Rendered,
+    /// A kustomization changes them.
+    Listed,
+    Plain,
+}
+
+impl FileGroup {
+    fn of(file: &InputFile<'_>) -> Self {
+        match file {
+            file if is_rendered(file.name) => Self::Rendered,
+            file if file.is_listed => Self::Listed,
+            _ => Self::Plain,
+        }
+    }
+}
+
 /// The objects of directories, which may hold several versions of one.
 #[derive(Default)]
 struct Versions<'a> {
     /// The file of the first version.
-    first: HashMap<(ObjectKey, String), &'a str, HashSeed>,
+    first: HashMap<(ObjectKey, String), (&'a str, FileGroup), HashSeed>,
     /// How many objects have another version in another file, and the first such file with the file that counts instead.
     count: usize,
     example: Option<(&'a str, &'a str)>,
 }
 
 impl<'a> Versions<'a> {
+    /// The files of a group, each with the objects that no file before has had.
+    fn first_of(&mut self, files: &'a [InputFile<'a>], group: FileGroup) -> Vec<(&'a str, Vec<Document<'a>>)> {
+        let mut all = Vec::new();
+        for file in files.iter().filter(|file| FileGroup::of(file) == group) {
+            let first = file.documents.iter().filter(|document| self.is_first(file.name, group, &document.raw));
+            all.push((file.name, first.cloned().collect()));
+        }
+        all
+    }
+
     /// Whether no other file has had the object.
-    fn is_first(&mut self, file: &'a str, object: &RawValue) -> bool {
+    fn is_first(&mut self, file: &'a str, group: FileGroup, object: &RawValue) -> bool {
         let key = object_key(object);
         if key.name.is_empty() || is_name_generated(object) {
             return true;
         }
-        let first = *self.first.entry((key, api_group(object))).or_insert(file);
+        let (first, of_first) = *self.first.entry((key, api_group(object))).or_insert((file, group));
         let is_first = first == file;
-        if !is_first {
+        // Who asks for what is rendered means that.
+        if !is_first && (of_first != FileGroup::Rendered || group == FileGroup::Rendered) {
             self.count += 1;
             self.example.get_or_insert((file, first));
         }

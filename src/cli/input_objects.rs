@@ -29,15 +29,17 @@ use super::{
     directory_input::{FoundObjects, InputFiles},
     duplicate_places,
     input_paths::open,
+    known_input::KnownInput,
     messages,
     progress_line::ProgressLine,
     refused_objects,
+    render::{RenderArgs, RenderedUnit},
     service_choice::{ChoiceArgs, ServiceChoice},
 };
 
 /// What to do where the arguments name no input.
 pub(super) const NOTHING_TO_READ: &str =
-    "nothing to read: name files with -f (- is standard input), or a cluster with --context";
+    "nothing to read: name files with -f (- is standard input), a kustomization with -k, or a cluster with --context";
 
 /// Arguments that say where objects come from, and which Services to look at.
 #[derive(Debug, Args)]
@@ -51,6 +53,8 @@ pub(super) struct InputArgs {
     /// prod/, the first counts.
     #[arg(short, long = "filename", value_name = "FILE|DIR|-")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    render: RenderArgs,
     /// The zones of the cluster, separated by commas, where the files have workloads but no Nodes: one node is assumed
     /// for each [default: one node without a zone]
     #[arg(long, value_name = "ZONE", value_delimiter = ',')]
@@ -92,8 +96,8 @@ pub(super) struct InputObjects {
     pub(super) complete: bool,
     /// Whether the input may be a part of a cluster.
     is_part: bool,
-    /// The files that were read, and the namespace of their objects that name none.
-    files: Vec<PathBuf>,
+    /// The files that were read and what was rendered, and the namespace of their objects that name none.
+    known: Vec<KnownInput>,
     namespace: String,
     /// The release of the live cluster, if a cluster was read.
     pub(super) release: Option<Minor>,
@@ -104,7 +108,7 @@ pub(super) struct InputObjects {
 impl InputObjects {
     /// Reports the objects that an API server would refuse.
     pub(super) fn report_refused(&mut self) {
-        let refused = refused_objects::finding(&self.files, &self.namespace, &self.inventory.problems);
+        let refused = refused_objects::finding(&self.known, &self.namespace, &self.inventory.problems);
         self.inventory.problems.extend(refused);
     }
 
@@ -112,7 +116,7 @@ impl InputObjects {
     pub(super) fn index(&self) -> Index<'_> {
         let mut index = if self.is_part { self.inventory.index_of_part() } else { self.inventory.index() };
         index.refuse_values();
-        duplicate_places::name(&mut index, &self.files, &self.namespace);
+        duplicate_places::name(&mut index, &self.known, &self.namespace);
         index
     }
 }
@@ -127,51 +131,76 @@ impl InputArgs {
     /// The same, with the pools of nodes of a live cluster if they are wanted.
     pub(super) fn read_with_pools(&self, plugin: bool, wants: fn(&Inventory) -> bool) -> anyhow::Result<InputObjects> {
         let progress = ProgressLine::start("reading");
-        let has_input = plugin || self.cluster.is_given() || !self.files.is_empty();
-        let (named, choice) = self.choice.split(has_input);
+        let (named, choice) = self.choice.split(plugin || self.names_input());
         let files: Vec<PathBuf> = self.files.iter().cloned().chain(named).collect();
-        self.read_files(&files, choice, has_input, wants, &progress)
+        if files.is_empty() && !self.render.is_given() {
+            ensure!(plugin || self.names_input(), NOTHING_TO_READ);
+            return self.read_cluster(choice, wants, &progress);
+        }
+        self.read_files(&files, self.rendered()?, choice, &progress)
     }
 
-    /// Reads one more file or directory, and all others that are named.
-    pub(super) fn read_with(&self, file: &Path) -> anyhow::Result<InputObjects> {
+    /// Whether other arguments than the positional ones say what to read.
+    fn names_input(&self) -> bool {
+        self.cluster.is_given() || !self.files.is_empty() || self.render.is_given()
+    }
+
+    /// What the arguments say to render.
+    fn rendered(&self) -> anyhow::Result<Vec<RenderedUnit>> {
+        ensure!(!self.cluster.is_given(), "-f, -k and --chart cannot be combined with --context or --kubeconfig");
+        self.render.render(self.namespace().unwrap_or(DEFAULT_NAMESPACE))
+    }
+
+    /// Reads all others that are named with each of two files or directories.
+    pub(super) fn read_with_each(&self, two: [&Path; 2]) -> anyhow::Result<[InputObjects; 2]> {
         let progress = ProgressLine::start("reading");
-        let (named, choice) = self.choice.split(true);
-        let files: Vec<PathBuf> = self.files.iter().cloned().chain(named).chain([file.to_owned()]).collect();
-        self.read_files(&files, choice, true, |_| false, &progress)
+        let rendered = self.rendered()?;
+        let (named, _) = self.choice.split(true);
+        let read = |file: &Path| {
+            let files: Vec<PathBuf> = self.files.iter().chain(&named).cloned().chain([file.to_owned()]).collect();
+            self.read_files(&files, rendered.clone(), self.choice.split(true).1, &progress)
+        };
+        Ok([read(two[0])?, read(two[1])?])
+    }
+
+    /// Nothing yet.
+    fn no_objects(&self, choice: ServiceChoice) -> InputObjects {
+        InputObjects {
+            inventory: Inventory::default(),
+            complete: true,
+            is_part: false,
+            known: Vec::new(),
+            namespace: self.namespace().unwrap_or(DEFAULT_NAMESPACE).to_owned(),
+            release: None,
+            choice,
+        }
+    }
+
+    fn read_cluster(
+        &self,
+        choice: ServiceChoice,
+        wants_node_pools: fn(&Inventory) -> bool,
+        progress: &ProgressLine,
+    ) -> anyhow::Result<InputObjects> {
+        let mut objects = self.no_objects(choice);
+        let (namespace, inventory) = (self.choice.only_namespace(), &mut objects.inventory);
+        objects.release = cluster_args::read(&self.cluster, namespace, wants_node_pools, inventory, progress)?;
+        objects.complete = !objects.inventory.problems.iter().any(is_unread);
+        Ok(objects)
     }
 
     fn read_files(
         &self,
         files: &[PathBuf],
+        rendered: Vec<RenderedUnit>,
         choice: ServiceChoice,
-        has_input: bool,
-        wants_node_pools: fn(&Inventory) -> bool,
         progress: &ProgressLine,
     ) -> anyhow::Result<InputObjects> {
-        let is_part = !self.complete && !files.is_empty();
-        let mut objects = InputObjects {
-            inventory: Inventory::default(),
-            complete: true,
-            is_part,
-            files: Vec::new(),
-            namespace: self.namespace().unwrap_or(DEFAULT_NAMESPACE).to_owned(),
-            release: None,
-            choice,
-        };
-        if files.is_empty() {
-            ensure!(has_input, NOTHING_TO_READ);
-            let namespace = self.choice.only_namespace();
-            let inventory = &mut objects.inventory;
-            objects.release = cluster_args::read(&self.cluster, namespace, wants_node_pools, inventory, progress)?;
-            objects.complete = !objects.inventory.problems.iter().any(is_unread);
-            return Ok(objects);
-        }
-        ensure!(!self.cluster.is_given(), "-f cannot be combined with --context or --kubeconfig");
+        let mut objects = InputObjects { is_part: !self.complete, ..self.no_objects(choice) };
         let defaults = self.defaults.with_namespace(self.namespace().unwrap_or_default());
         let mut failed = Vec::new();
         let mut input = InputFiles::of(files)?;
-        let FoundObjects { files: found, unread } = input.read_found(defaults, &mut objects.inventory)?;
+        let FoundObjects { files: found, unread } = input.read_found(&rendered, defaults, &mut objects.inventory)?;
         objects.inventory.problems.extend(unread.into_iter().map(|why| unread_file("", why)));
         for path in &input.objects {
             if let Err(error) = read_one(path, defaults, &mut objects.inventory, progress) {
@@ -181,7 +210,8 @@ impl InputArgs {
                 failed.push(error);
             }
         }
-        objects.files = found.into_iter().chain(input.objects).collect();
+        let known = found.into_iter().chain(input.objects).map(KnownInput::File);
+        objects.known = rendered.into_iter().map(KnownInput::Rendered).chain(known).collect();
         progress.finish();
         objects.inventory.label_pods(&defaults);
         objects.inventory.assume_pods(&defaults, &self.zones, workloads::MAX_PODS);
@@ -203,9 +233,8 @@ impl InputArgs {
 
     /// The positional arguments, if nothing else says what to read and none of them is a file.
     pub(super) fn bare_targets(&self, plugin: bool) -> &[String] {
-        let has_input = self.cluster.is_given() || !self.files.is_empty();
-        let (named, _) = self.choice.split(has_input || plugin);
-        if has_input || !named.is_empty() { &[] } else { self.choice.targets() }
+        let (named, _) = self.choice.split(self.names_input() || plugin);
+        if self.names_input() || !named.is_empty() { &[] } else { self.choice.targets() }
     }
 }
 

@@ -10,15 +10,12 @@ use roster_manifests::decode::{self, Document, Source};
 use super::{
     input_paths::{STDIN, expand, open},
     messages,
-    render::RenderedUnit,
+    render::{RenderedUnit, is_rendered},
 };
-
-/// The end of the name of what a directory renders to.
-pub(super) const RENDERED: &str = " (rendered)";
 
 /// Whether a file is applied without any other one.
 pub(super) fn is_apart(name: &str) -> bool {
-    name == STDIN || name.ends_with(RENDERED)
+    name == STDIN || is_rendered(name)
 }
 
 /// The texts of all input files, as JSON with the same line numbers as the file.
@@ -53,11 +50,10 @@ impl InputTexts {
     }
 
     /// Adds what kustomizations and charts render to.
-    pub(super) fn add_rendered(&mut self, units: Vec<RenderedUnit>) -> anyhow::Result<()> {
+    pub(super) fn add_rendered(&mut self, units: &[RenderedUnit]) -> anyhow::Result<()> {
         for RenderedUnit { name, text, .. } in units {
-            let name = format!("{name}{RENDERED}");
-            let json = decode::text(text.as_bytes(), &Source::manifests(&name))?;
-            self.texts.push(InputText { name, json });
+            let json = decode::text(text.as_bytes(), &Source::manifests(name))?;
+            self.texts.push(InputText { name: name.clone(), json });
         }
         Ok(())
     }

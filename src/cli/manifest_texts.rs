@@ -22,7 +22,7 @@ use roster_manifests::{
 use super::{
     input_paths::{ExpandedPaths, is_stdin, named_paths, open, working_directory},
     input_room::{InputRoom, MAX_OBJECT_BYTES},
-    input_texts::{RENDERED, is_apart},
+    input_texts::is_apart,
     render::RenderedUnit,
 };
 
@@ -178,8 +178,7 @@ impl ManifestTexts {
     pub(super) fn add_rendered(&mut self, units: &[RenderedUnit]) {
         let mut room = InputRoom::default();
         for unit in units {
-            let name = format!("{}{RENDERED}", unit.name);
-            match read_text(name, unit.text.as_bytes(), true, &mut room) {
+            match read_text(unit.name.clone(), unit.text.as_bytes(), true, &mut room) {
                 ReadFile::Text(text) => self.texts.push(text),
                 ReadFile::Skipped(file) => self.skipped.push(file),
             }

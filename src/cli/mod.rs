@@ -29,6 +29,7 @@ mod input_objects;
 mod input_paths;
 mod input_room;
 mod input_texts;
+mod known_input;
 mod line_diff;
 mod manifest_texts;
 mod messages;

@@ -18,6 +18,7 @@ mod lint_yaml;
 mod live;
 mod part;
 mod plan;
+mod render;
 mod review;
 mod review_sarif;
 mod serve;

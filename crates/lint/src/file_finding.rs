@@ -5,7 +5,7 @@ use roster_engine::{
     model::{ObjectKey, Text, installed::POLICY_KIND, json::pointer::field_path},
     reason::{Finding, Reason, Severity},
 };
-use roster_manifests::decode::Document;
+use roster_manifests::{decode::Document, lint::SourcePlace};
 use serde::{Serialize, Serializer};
 
 use crate::report::Note;
@@ -87,15 +87,16 @@ impl FindingEffect {
 }
 
 /// A finding about one object of a file.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct FileFinding<'a> {
-    /// The file.
+    /// The file, or the name of what was rendered.
     pub file: &'a str,
     /// The line, from 1.
     pub line: usize,
     /// The column, from 1, if the whole object is on this line.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
+    /// Where it is written, if the object was rendered and that is known.
+    pub source: Option<SourcePlace<'a>>,
     /// The object; the empty key if it is not known.
     pub object: ObjectKey,
     /// How much it matters.
@@ -105,13 +106,59 @@ pub struct FileFinding<'a> {
     /// The code.
     pub code: FindingCode,
     /// The name of the policy that gives the rule its mode.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<Text>,
     /// The field, as Kubernetes writes paths; empty if the finding is about the whole object.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub field: String,
     /// What is wrong, in a sentence.
     pub message: String,
+}
+
+/// A finding as it is printed in JSON and YAML.
+#[derive(Serialize)]
+struct FindingDocument<'f> {
+    file: &'f str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rendered: Option<RenderedPlace<'f>>,
+    object: &'f ObjectKey,
+    severity: Severity,
+    effect: FindingEffect,
+    code: FindingCode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<&'f Text>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    field: &'f str,
+    message: &'f str,
+}
+
+/// Where a renderer prints what a finding is about.
+#[derive(Serialize)]
+struct RenderedPlace<'f> {
+    file: &'f str,
+    line: usize,
+}
+
+impl Serialize for FileFinding<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let SourcePlace { file, line, column } = self.shown_place();
+        FindingDocument {
+            file,
+            line,
+            column,
+            rendered: self.source.map(|_| RenderedPlace { file: self.file, line: self.line }),
+            object: &self.object,
+            severity: self.severity,
+            effect: self.effect,
+            code: self.code,
+            policy: self.policy.as_ref(),
+            field: &self.field,
+            message: &self.message,
+        }
+        .serialize(s)
+    }
 }
 
 /// The document that a finding is about.
@@ -170,6 +217,7 @@ impl<'a> FileFinding<'a> {
             file: at.file,
             line,
             column,
+            source: None,
             object: at.key.clone(),
             severity,
             effect,
@@ -215,6 +263,7 @@ impl<'a> FileFinding<'a> {
                 file: at.file,
                 line: written.map_or(place.0, |(line, _)| line),
                 column: place.1.map(|column| written.map_or(column, |(_, column)| column)),
+                source: None,
                 object: at.key.clone(),
                 severity: finding.severity,
                 effect: effect(finding.severity),
@@ -234,6 +283,7 @@ impl<'a> FileFinding<'a> {
             file: at.file,
             line,
             column,
+            source: None,
             object: at.key.clone(),
             severity: Severity::Error,
             effect: FindingEffect::Invalid,
@@ -256,6 +306,7 @@ impl<'a> FileFinding<'a> {
             file,
             line,
             column,
+            source: None,
             object: ObjectKey::default(),
             severity: Severity::Error,
             effect: FindingEffect::Invalid,
@@ -289,14 +340,18 @@ impl<'a> FileFinding<'a> {
         self.object.kind == POLICY_KIND
     }
 
+    /// Where it is written, or else where it is rendered.
+    pub fn shown_place(&self) -> SourcePlace<'a> {
+        self.source.unwrap_or(SourcePlace { file: self.file, line: Some(self.line), column: self.column })
+    }
+
     /// The file, the line and, if the whole object is on it, the column.
     pub fn place(&self) -> String {
         // Nothing of the file was read.
         if self.column.is_none() && self.object == ObjectKey::default() {
             return self.file.to_owned();
         }
-        let column = self.column.map(|column| format!(":{column}")).unwrap_or_default();
-        format!("{}:{}{column}", self.file, self.line)
+        self.shown_place().to_string()
     }
 
     /// The object; nothing if it is not known.

@@ -100,7 +100,7 @@ mod tests {
             Err(error) => return (Vec::new(), within(format!("{error:#}"))),
         };
         let names = unit.text.lines().enumerate().filter_map(|(index, line)| {
-            let file = unit.source_at(index + 1).map(|file| within(file.display().to_string())).unwrap_or_default();
+            let file = unit.source_at(index + 1).map(|file| within(file.to_owned())).unwrap_or_default();
             Some((line.strip_prefix("  name: ").or(line.strip_prefix("  namespace: "))?.to_owned(), file))
         });
         (names.collect(), String::new())

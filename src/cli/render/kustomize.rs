@@ -164,7 +164,7 @@ mod tests {
         let mut found = Vec::new();
         for (index, line) in unit.text.lines().enumerate() {
             if let Some(name) = line.strip_prefix("  name: ") {
-                let file = unit.source_at(index + 1).map(|file| within(file.display().to_string()));
+                let file = unit.source_at(index + 1).map(|file| within(file.to_owned()));
                 found.push((name.to_owned(), file));
             }
         }

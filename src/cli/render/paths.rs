@@ -24,8 +24,8 @@ impl<'a> NamedDirectory<'a> {
     }
 
     /// The name of a file, given by its absolute path without links, in the way in which the directory was written.
-    pub(super) fn shown(&self, file: &Path) -> PathBuf {
-        path_within(&working_directory(), &self.written.join(relative_path(&self.path, file)))
+    pub(super) fn shown(&self, file: &Path) -> String {
+        path_within(&working_directory(), &self.written.join(relative_path(&self.path, file))).display().to_string()
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
             (".", "/w/app", "/w/app/web.yaml", "web.yaml"),
         ] {
             let directory = NamedDirectory { written: Path::new(written), path: path.into() };
-            assert_eq!(directory.shown(Path::new(file)), Path::new(want), "{written} {file}");
+            assert_eq!(directory.shown(Path::new(file)), want, "{written} {file}");
         }
     }
 }

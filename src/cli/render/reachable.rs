@@ -77,7 +77,7 @@ impl Walk<'_> {
 
     fn check_directory(&mut self, directory: &ReachedDirectory) -> anyhow::Result<()> {
         for file in kustomizations_in(&directory.path) {
-            let name = self.root.shown(&file).display().to_string();
+            let name = self.root.shown(&file);
             let json = self.read(&file, &name)?;
             for (document, kustomization) in values(&json, &Source::file(&name))? {
                 for reference in remote_references::of_kustomization(&kustomization) {
@@ -106,7 +106,7 @@ impl Walk<'_> {
         if path.is_dir() {
             self.reach(path, is_plugin);
         } else if is_plugin && path.is_file() {
-            let name = self.root.shown(&path).display().to_string();
+            let name = self.root.shown(&path);
             let json = self.read(&path, &name)?;
             for (document, configuration) in values(&json, &Source::file(&name))? {
                 refuse_plugin(&document, &configuration, &name)?;

@@ -1,11 +1,14 @@
 //! The output of a renderer, and the files that its objects come from.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+/// The end of the name of what a directory renders to.
+const RENDERED: &str = " (rendered)";
 
 /// What one directory renders to.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::cli) struct RenderedUnit {
-    /// The directory as the user wrote it.
+    /// The name of the text in messages: the directory as the user wrote it, and that it is rendered.
     pub(in crate::cli) name: String,
     /// YAML documents.
     pub(in crate::cli) text: String,
@@ -16,21 +19,21 @@ pub(in crate::cli) struct RenderedUnit {
 }
 
 /// The source of one document of a rendered text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct RenderedSource {
     /// The line of the text, from 1, at which the document begins.
     first_line: usize,
     /// The file that the object comes from, if it is known.
-    file: Option<PathBuf>,
+    file: Option<String>,
 }
 
 impl RenderedUnit {
     pub(super) fn new(name: &Path) -> Self {
-        Self { name: name.display().to_string(), text: String::new(), sources: Vec::new(), lines: 0 }
+        Self { name: format!("{}{RENDERED}", name.display()), text: String::new(), sources: Vec::new(), lines: 0 }
     }
 
     /// Appends a document.
-    pub(super) fn push(&mut self, document: &str, file: Option<PathBuf>) {
+    pub(super) fn push(&mut self, document: &str, file: Option<String>) {
         if !self.sources.is_empty() {
             self.text.push_str("---\n");
             self.lines += 1;
@@ -44,14 +47,15 @@ impl RenderedUnit {
     }
 
     /// The file that the document at a line of the text, from 1, comes from, if it is known.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "findings of rendered objects are not yet placed in their sources")
-    )]
-    pub(in crate::cli) fn source_at(&self, line: usize) -> Option<&Path> {
+    pub(super) fn source_at(&self, line: usize) -> Option<&str> {
         let after = self.sources.partition_point(|source| source.first_line <= line);
         self.sources.get(after.checked_sub(1)?)?.file.as_deref()
     }
+}
+
+/// Whether this is the name of what a directory renders to.
+pub(in crate::cli) fn is_rendered(name: &str) -> bool {
+    name.ends_with(RENDERED)
 }
 
 /// The documents of YAML as a program prints it. A line `---` is never part of a document.
@@ -95,7 +99,7 @@ mod tests {
         unit.push("c: 3", None);
         unit.push("d: 4\n", Some("d.yaml".into()));
         assert_eq!(unit.text, "a: 1\nb: 2\n---\nc: 3\n---\nd: 4\n");
-        let found = [0, 1, 2, 4, 6].map(|line| unit.source_at(line).and_then(Path::to_str));
+        let found = [0, 1, 2, 4, 6].map(|line| unit.source_at(line));
         assert_eq!(found, [None, Some("a.yaml"), Some("a.yaml"), None, Some("d.yaml")]);
     }
 }

@@ -5,6 +5,7 @@
 //! objects that rules deny, Services that do not fit their workloads.
 
 mod lint;
+mod rendered_places;
 mod review_documents;
 mod review_table;
 mod sarif;
@@ -68,12 +69,14 @@ enum ReviewFormat {
 
 impl ReviewArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
-        let texts = self.sources.read()?;
+        let rendered = self.sources.render()?;
+        let texts = self.sources.read(&rendered)?;
         let (files, complete) = texts.files.files();
         let context = self.sources.context(&texts)?;
         let mut input = roster_lint::review(Manifests { complete, ..Manifests::of(files) }, &context.options())?;
         input.complete &= context.complete;
         input.notes.iter().for_each(print_note);
+        rendered_places::add(&mut input, &rendered);
         // Findings about the input are not part of an answer: they go to standard error.
         for finding in input.objects.iter().flat_map(|o| &o.input_findings).filter(|f| is_printed(f)) {
             input.complete &= finding.effect != FindingEffect::Invalid;

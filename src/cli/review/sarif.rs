@@ -7,6 +7,7 @@ use md5::{Digest, Md5};
 use roster_admission::{Mode, Rule};
 use roster_engine::reason::Severity;
 use roster_lint::{FileFinding, FindingCode};
+use roster_manifests::lint::SourcePlace;
 use serde_json::{Value, json};
 
 use super::suppression::Suppression;
@@ -77,6 +78,7 @@ fn rule(code: FindingCode) -> Value {
 }
 
 fn result(finding: &FileFinding<'_>, rule: usize) -> Value {
+    let SourcePlace { file, line, column } = finding.shown_place();
     let mut result = json!({
         "ruleId": finding.code.as_str(),
         "ruleIndex": rule,
@@ -84,8 +86,8 @@ fn result(finding: &FileFinding<'_>, rule: usize) -> Value {
         "message": { "text": printable(&finding.described()) },
         "locations": [{
             "physicalLocation": {
-                "artifactLocation": { "uri": uri(finding.file) },
-                "region": { "startLine": finding.line },
+                "artifactLocation": { "uri": uri(file) },
+                "region": { "startLine": line.unwrap_or(1) },
             },
         }],
         "partialFingerprints": { "roster/v1": fingerprint(finding) },
@@ -95,7 +97,7 @@ fn result(finding: &FileFinding<'_>, rule: usize) -> Value {
         result["locations"][0]["logicalLocations"] =
             json!([{ "fullyQualifiedName": printable(&object), "kind": "resource" }]);
     }
-    if let Some(column) = finding.column {
+    if let Some(column) = column {
         result["locations"][0]["physicalLocation"]["region"]["startColumn"] = json!(column);
     }
     if let Some(policy) = &finding.policy {
@@ -151,6 +153,7 @@ mod tests {
                 file: &text,
                 line: 1,
                 column: None,
+                source: None,
                 object: ObjectKey::new(&text, &text.as_str().into(), &text.as_str().into()),
                 severity: Severity::Error,
                 effect: FindingEffect::Denied,

@@ -9,7 +9,11 @@ use roster_lint::{InputFile, LintOptions};
 use roster_manifests::decode::Source;
 
 use crate::cli::{
-    defaults_args::DefaultsArgs, input_paths::is_stdin, input_texts::InputTexts, outcome::Outcome, render::RenderArgs,
+    defaults_args::DefaultsArgs,
+    input_paths::is_stdin,
+    input_texts::InputTexts,
+    outcome::Outcome,
+    render::{RenderArgs, RenderedUnit},
 };
 
 /// The objects to review, and the policies, stored objects and user for the review.
@@ -23,7 +27,7 @@ pub(super) struct SourceArgs {
     #[arg(value_name = "FILE|DIR|-", required_unless_present_any = ["files", "kustomize", "chart"])]
     paths: Vec<PathBuf>,
     #[command(flatten)]
-    pub(super) render: RenderArgs,
+    render: RenderArgs,
     /// `EndpointPolicies` in force, as for `roster serve`. A policy of the same name among the objects takes precedence.
     #[arg(long, value_name = "FILE|DIR|-")]
     policy: Vec<PathBuf>,
@@ -81,9 +85,14 @@ impl SourceContext<'_> {
 }
 
 impl SourceArgs {
-    pub(super) fn read(&self) -> anyhow::Result<SourceTexts> {
+    /// Renders what the arguments name.
+    pub(super) fn render(&self) -> anyhow::Result<Vec<RenderedUnit>> {
+        self.render.render(&self.namespace)
+    }
+
+    /// Reads all sources.
+    pub(super) fn read(&self, rendered: &[RenderedUnit]) -> anyhow::Result<SourceTexts> {
         let texts = self.read_context()?;
-        let rendered = self.render.render(&self.namespace)?;
         let mut files = InputTexts::read_any(&self.paths())?;
         files.add_rendered(rendered)?;
         Ok(SourceTexts { files, ..texts })

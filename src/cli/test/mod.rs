@@ -6,6 +6,7 @@ mod test_run;
 mod test_table;
 
 use std::{
+    collections::{BTreeMap, btree_map::Entry},
     io::Write,
     path::{Path, PathBuf},
 };
@@ -18,19 +19,23 @@ use super::{
     messages,
     outcome::Outcome,
     output::{Output, OutputFormat},
+    render::{RenderArgs, RenderedUnit},
 };
 use test_run::{FileResults, TestDocument, TestSummary};
 
 /// Check your own expectations of manifests: which pods serve a Service, what a policy denies, what an upgrade changes.
 ///
 /// Reads every roster-test.yaml in the directories, and the files that are given by name. Each file lists its inputs and
-/// the expectations (docs/test.md). No cluster is needed.
+/// the expectations (docs/test.md). With -k and --chart, what is rendered is among the inputs of each of them. No cluster is
+/// needed.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 all tests pass, 1 a test fails, 2 usage error, or a file that cannot be read.")]
 pub(super) struct TestArgs {
     /// Test files, and directories in which to look for roster-test.yaml and *.roster-test.yaml.
     #[arg(value_name = "FILE|DIR", default_value = ".")]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    render: RenderArgs,
     /// Run only the tests whose name contains this text.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
@@ -59,13 +64,30 @@ enum TestFormat {
 impl TestArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         let (mut all, mut complete) = (Vec::new(), true);
+        let mut failed = |error| {
+            complete = false;
+            messages::error(&error);
+        };
+        // A chart has the namespace of its release, which may differ from file to file.
+        let mut rendered: BTreeMap<String, Vec<RenderedUnit>> = BTreeMap::new();
         for path in find_files(&self.paths)? {
-            match test_run::run(&path, self.filter.as_deref()) {
-                Ok(results) => all.push(results),
+            let file = match test_run::read(&path) {
+                Ok(file) => file,
                 Err(error) => {
-                    complete = false;
-                    messages::error(&error);
+                    failed(error);
+                    continue;
                 }
+            };
+            let rendered = match rendered.entry(file.options.namespace().to_owned()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let units = self.render.render(new.key())?;
+                    new.insert(units)
+                }
+            };
+            match test_run::run(&path, &file, self.filter.as_deref(), rendered) {
+                Ok(results) => all.push(results),
+                Err(error) => failed(error),
             }
         }
         let summary = TestSummary::of(&all);

@@ -17,11 +17,13 @@ use crate::cli::{
     input_paths::{ExpandedPaths, named_paths},
     manifest_texts::{ManifestTexts, SkippedFile, SortedManifests},
     messages,
+    render::{RenderedUnit, is_rendered},
 };
 
-/// The texts of files and directories.
-pub(super) struct TestTexts {
-    /// Files of directories, of which some may be charts, kustomizations and patches.
+/// The texts of files and directories, and what was rendered.
+pub(super) struct TestTexts<'r> {
+    rendered: &'r [RenderedUnit],
+    /// What was rendered, and files of directories, of which some may be charts, kustomizations and patches.
     found: ManifestTexts,
     /// Files that are given by name.
     named: ManifestTexts,
@@ -29,25 +31,30 @@ pub(super) struct TestTexts {
 
 /// The manifests of files and directories.
 pub(super) struct TestManifests<'a> {
+    rendered: &'a [RenderedUnit],
     found: SortedManifests<'a>,
     named: SortedManifests<'a>,
 }
 
-impl TestTexts {
-    /// Reads files and directories.
-    pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
+impl<'r> TestTexts<'r> {
+    /// Reads files and directories, and what was rendered.
+    pub(super) fn read(paths: &[PathBuf], rendered: &'r [RenderedUnit]) -> anyhow::Result<Self> {
         let ExpandedPaths { files, special } = ExpandedPaths::of(paths)?;
         let by_name = named_paths(paths);
         let (named, found) = files.into_iter().partition(|path: &PathBuf| by_name.contains(path.as_path()));
+        let mut found = ManifestTexts::of(ExpandedPaths { files: found, special }, |_| false)?;
+        found.add_rendered(rendered);
         Ok(Self {
-            found: ManifestTexts::of(ExpandedPaths { files: found, special }, |_| false)?,
+            rendered,
+            found,
             named: ManifestTexts::of(ExpandedPaths { files: named, special: Vec::new() }, |_| true)?,
         })
     }
 
     /// The manifests, and whether all of them can be read. What cannot is reported.
     pub(super) fn manifests(&self) -> (TestManifests<'_>, bool) {
-        let manifests = TestManifests { found: self.found.manifests(), named: self.named.manifests() };
+        let manifests =
+            TestManifests { rendered: self.rendered, found: self.found.manifests(), named: self.named.manifests() };
         let unreadable = manifests.found.unreadable.iter().chain(&manifests.named.unreadable);
         let is_empty = |file: &&SkippedFile| file.why == Skip::Empty;
         let empty = manifests.named.skipped.iter().filter(is_empty).map(|file| format!("{}: is empty", file.place()));
@@ -65,14 +72,16 @@ impl<'a> TestManifests<'a> {
         self.found.manifests.files.iter().chain(&self.named.manifests.files)
     }
 
-    /// The objects as they are written.
+    /// The objects as they are written. Those that are rendered come last: they count.
     pub(super) fn objects(&self) -> Vec<&RawValue> {
-        self.files().flat_map(|file| &file.documents).map(|document| document.raw.as_ref()).collect()
+        let (rendered, others): (Vec<_>, Vec<_>) = self.files().partition(|file| is_rendered(file.name));
+        let files = others.into_iter().chain(rendered);
+        files.flat_map(|file| &file.documents).map(|document| document.raw.as_ref()).collect()
     }
 
     /// Adds the objects to an inventory.
     pub(super) fn add_to(&self, inventory: &mut Inventory, defaults: Defaults<'_>) -> anyhow::Result<()> {
-        add_manifests(&self.found, defaults, inventory)?;
+        add_manifests(&self.found, self.rendered, defaults, inventory)?;
         for InputFile { name, documents, .. } in &self.named.manifests.files {
             decode::objects(documents, &Source { defaults, ..Source::file(name) }, inventory, |_, _| {})?;
         }

@@ -23,7 +23,7 @@ use roster_manifests::{
 use serde::Serialize;
 
 use super::test_manifests::{TestManifests, TestTexts};
-use crate::cli::input_texts::InputTexts;
+use crate::cli::{input_texts::InputTexts, render::RenderedUnit};
 
 /// The results of a file.
 #[derive(Serialize)]
@@ -57,13 +57,24 @@ impl TestSummary {
     }
 }
 
-/// Evaluates the cases of a file whose names contain `filter`.
-pub(super) fn run(path: &Path, filter: Option<&str>) -> anyhow::Result<FileResults> {
+/// Evaluates the cases of the file at `path` whose names contain `filter`. What was `rendered` is among its inputs.
+pub(super) fn run(
+    path: &Path,
+    file: &TestFile,
+    filter: Option<&str>,
+    rendered: &[RenderedUnit],
+) -> anyhow::Result<FileResults> {
     let name = path.display();
-    let file = read(path)?;
+    ensure!(
+        !file.inputs.is_empty() || !rendered.is_empty(),
+        "{name}: has no inputs: list files, or add what a kustomization or a chart renders to with -k or --chart"
+    );
     let folder = path.parent().unwrap_or(Path::new(""));
-    let texts = |paths: &[String]| TestTexts::read(&paths.iter().map(|p| folder.join(p)).collect::<Vec<PathBuf>>());
-    let (inputs, policies, stored) = (texts(&file.inputs)?, texts(&file.policies)?, texts(&file.stored)?);
+    let texts = |paths: &[String], rendered| {
+        TestTexts::read(&paths.iter().map(|p| folder.join(p)).collect::<Vec<PathBuf>>(), rendered)
+    };
+    let inputs = texts(&file.inputs, rendered)?;
+    let (policies, stored) = (texts(&file.policies, &[])?, texts(&file.stored, &[])?);
     let (inputs, all_inputs) = inputs.manifests();
     let (policies, all_policies) = policies.manifests();
     let (stored, all_stored) = stored.manifests();
@@ -87,7 +98,8 @@ pub(super) fn run(path: &Path, filter: Option<&str>) -> anyhow::Result<FileResul
     Ok(FileResults { file: name.to_string(), name: file.name().to_owned(), tests })
 }
 
-fn read(path: &Path) -> anyhow::Result<TestFile> {
+/// Reads a test file.
+pub(super) fn read(path: &Path) -> anyhow::Result<TestFile> {
     let name = path.display();
     let texts = InputTexts::read(&[path.to_owned()])?;
     let (files, complete) = texts.files();

@@ -112,7 +112,8 @@ struct MatrixRun<'a> {
 impl ViewArgs {
     pub(super) fn run(&self, plugin: bool) -> anyhow::Result<Outcome> {
         if let [before, after] = &self.from.diff[..] {
-            return self.compare(&self.input.read_with(before)?, &self.input.read_with(after)?);
+            let [before, after] = self.input.read_with_each([before, after])?;
+            return self.compare(&before, &after);
         }
         let objects = self.input.read_with_pools(plugin, self.scheme.wants_node_pools())?;
         self.view(&objects)

@@ -154,7 +154,7 @@ fn files_and_services_are_arguments() {
             args: &["plan", &shop, "--context", "x"],
             code: 2,
             out: "",
-            err: "-f cannot be combined with --context or --kubeconfig",
+            err: "-f, -k and --chart cannot be combined with --context or --kubeconfig",
         },
     ]);
     let text = std::fs::read_to_string(&shop).unwrap();

@@ -76,7 +76,7 @@ fn commands_answer_on_directories_with_versions() {
         ("plan", "explain-refuses-other-kinds", ["assumed: the first version of each", "2 Services"]),
         ("plan", "miss-versions-hpa", ["shop", "assumed: the first version of each"]),
         // The labels are those of the kustomization.
-        ("explain", "kustomize-template-labels", ["default/web", "check what kubectl kustomize prints"]),
+        ("explain", "kustomize-template-labels", ["default/web", "check it with -k DIR"]),
     ] {
         let ran = roster(&[command, "-f", folder(name).to_str().unwrap(), "-o", "wide"]);
         assert!(ran.code < 2 && wants.iter().all(|want| ran.out.contains(want)), "{command} {name}: {}", ran.out);

@@ -176,7 +176,10 @@ fn refusals_of_the_cluster_are_reported() {
     assert!(ran.err.starts_with("error: cannot tell which cluster is meant: "), "{}", ran.err);
 
     let (ran, _) = against(shop, &["plan", "--context", "here", "-f", "x.json"]);
-    assert_eq!((ran.code, ran.err.as_str()), (2, "error: -f cannot be combined with --context or --kubeconfig\n"));
+    assert_eq!(
+        (ran.code, ran.err.as_str()),
+        (2, "error: -f, -k and --chart cannot be combined with --context or --kubeconfig\n")
+    );
 }
 
 /// A Service with a key of OpenYurt, and two nodes; `pools` is the answer to a list of pools.

@@ -4,7 +4,7 @@ use roster_admission::Rule;
 use roster_engine::{
     model::{
         Text,
-        defaults::DefaultsMode,
+        defaults::{DEFAULT_NAMESPACE, DefaultsMode},
         installed::POLICY_GROUP,
         spelling::{did_you_mean, nearest},
     },
@@ -28,7 +28,8 @@ pub struct TestFile {
     kind: String,
     #[serde(default)]
     metadata: TestMetadata,
-    /// Files and directories with the objects, relative to this file.
+    /// Files and directories with the objects, relative to this file. What a command renders is added.
+    #[serde(default)]
     pub inputs: Vec<String>,
     /// Files and directories with `EndpointPolicies`. Those among the inputs are in force, too.
     #[serde(default)]
@@ -68,6 +69,13 @@ pub struct TestOptions {
     pub max_endpoints_per_slice: Option<Limit>,
     /// Whether the inputs are the whole cluster: what is not among them does not exist.
     pub complete: bool,
+}
+
+impl TestOptions {
+    /// The namespace of objects that do not name one.
+    pub fn namespace(&self) -> &str {
+        if self.namespace.is_empty() { DEFAULT_NAMESPACE } else { &self.namespace }
+    }
 }
 
 /// One case: a name, and exactly one check.

@@ -16,6 +16,7 @@ mod finding_key;
 mod json_comments;
 mod kustomizations;
 mod skip;
+mod source_place;
 mod template_text;
 mod waiver;
 
@@ -27,5 +28,6 @@ pub use finding_key::FindingKey;
 pub use json_comments::without_comments;
 pub use kustomizations::{FileRole, Kustomizations, is_kustomization};
 pub use skip::{Skip, has_placeholder, is_template, is_test_data, is_vendored, without_placeholders};
+pub use source_place::SourcePlace;
 pub use template_text::has_template_action;
 pub use waiver::{AnnotationWaivers, IGNORE_ANNOTATION, Waiver, WaiverFault, Waivers, annotation_waivers};

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use roster_engine::reason::Severity;
+use roster_manifests::lint::SourcePlace;
 
 use roster_lint::FileFinding;
 
@@ -16,10 +17,12 @@ pub(super) fn print<'a>(findings: impl Iterator<Item = &'a FileFinding<'a>>, out
             Severity::Warning => "warning",
             Severity::Info => "notice",
         };
-        let file = property(finding.file.trim_start_matches("./"));
+        let SourcePlace { file, line, .. } = finding.shown_place();
+        let file = property(file.trim_start_matches("./"));
+        let line = line.map(|line| format!(",line={line}")).unwrap_or_default();
         let message = data(&finding.described());
         let title = property(finding.code.as_str());
-        writeln!(out, "::{command} file={file},line={},title={title}::{message}", finding.line)?;
+        writeln!(out, "::{command} file={file}{line},title={title}::{message}")?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use roster_engine::{
 use roster_lint::{FileFinding, FindingCode, PartialObject, Report, ReviewedObject};
 use roster_manifests::lint::Skip;
 
-use super::{print_note, sarif, source_args::SourceArgs};
+use super::{print_note, rendered_places, sarif, source_args::SourceArgs};
 use crate::cli::{
     manifest_texts::{ManifestTexts, SkippedFile, UnreadableFile, UnreadablePlace},
     messages,
@@ -74,7 +74,7 @@ impl LintArgs {
         let accepted = self.suppressions.read()?;
         let context_texts = self.sources.read_context()?;
         let context = self.sources.context(&context_texts)?;
-        let rendered = self.sources.render.render(&self.sources.namespace)?;
+        let rendered = self.sources.render()?;
         let mut texts = ManifestTexts::read(&self.sources.paths())?;
         texts.add_rendered(&rendered);
         let manifests = texts.manifests();
@@ -90,6 +90,7 @@ impl LintArgs {
         };
         skipped.extend(input.partial.iter().map(partial));
         unreadable.extend(input.unlisted());
+        rendered_places::add(&mut input, &rendered);
         let suppressed = accepted.apply(&mut input);
         if input.objects.is_empty() && input.complete {
             messages::warning("no manifest to check");
@@ -170,7 +171,7 @@ impl<'a> LintResult<'a> {
     fn findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
         let of_objects = self.input.objects.iter().flat_map(|o| {
             let mut of_object: Vec<_> = o.input_findings.iter().chain(&o.rule_findings).collect();
-            of_object.sort_by_key(|f| f.line);
+            of_object.sort_by_key(|f| (f.shown_place().line, f.line));
             of_object
         });
         self.unreadable.iter().chain(of_objects)

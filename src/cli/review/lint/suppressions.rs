@@ -101,8 +101,12 @@ impl Suppressions {
                 if let Some(reason) = waivers.reason(&key) {
                     return Some(Suppression::Annotation { reason: reason.to_owned() });
                 }
-                if let Some(reason) = self.waivers.reason(&key) {
-                    return Some(Suppression::Waiver { reason: reason.to_owned() });
+                // A waiver may name what was rendered, or where it is written.
+                let source = finding.source.map(|source| FindingKey { file: source.file, ..key });
+                for key in source.iter().chain([&key]) {
+                    if let Some(reason) = self.waivers.reason(key) {
+                        return Some(Suppression::Waiver { reason: reason.to_owned() });
+                    }
                 }
                 self.baseline.take(&key).then_some(Suppression::Baseline)
             };

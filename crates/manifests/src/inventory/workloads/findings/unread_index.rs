@@ -77,9 +77,7 @@ impl fmt::Display for UnreadMatch {
         match self {
             Self::Known(object) => write!(f, "selects the pods of {object}, which cannot be read"),
             Self::Possible(unread) => write!(f, "may select pods of {unread}, which cannot be read"),
-            Self::Unrendered => {
-                f.write_str("is changed by a kustomization before it is applied: check what kubectl kustomize prints")
-            }
+            Self::Unrendered => f.write_str("is changed by a kustomization before it is applied: check it with -k DIR"),
         }
     }
 }

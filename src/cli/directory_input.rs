@@ -94,7 +94,7 @@ pub(super) fn add_manifests(
         .map(|group| versions.first_of(&manifests.files, group));
     for (is_listed, files) in [(true, listed), (false, whole), (false, plain)] {
         for (name, documents) in files {
-            let source = Source { defaults, ..Source::file(name) };
+            let source = Source { defaults, finds_refused: true, ..Source::file(name) };
             decode::objects(&documents, &source, inventory, |_, _| {})?;
         }
         if is_listed {

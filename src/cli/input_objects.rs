@@ -32,7 +32,6 @@ use super::{
     known_input::KnownInput,
     messages,
     progress_line::ProgressLine,
-    refused_objects,
     render::{RenderArgs, RenderedUnit},
     service_choice::{ChoiceArgs, ServiceChoice},
 };
@@ -108,8 +107,7 @@ pub(super) struct InputObjects {
 impl InputObjects {
     /// Reports the objects that an API server would refuse.
     pub(super) fn report_refused(&mut self) {
-        let refused = refused_objects::finding(&self.known, &self.namespace, &self.inventory.problems);
-        self.inventory.problems.extend(refused);
+        self.inventory.report_refused_objects();
     }
 
     /// The index of all objects.
@@ -258,7 +256,7 @@ fn read_one(
 ) -> anyhow::Result<()> {
     let (name, inner) = open(path)?;
     let mut input = MeteredReader { inner, progress, bytes: 0 };
-    decode::read(&mut input, &Source { defaults, ..Source::file(&name) }, inventory)?;
+    decode::read(&mut input, &Source { defaults, finds_refused: true, ..Source::file(&name) }, inventory)?;
     // A command that fails before a pipe prints nothing; the answer must not be "nothing to do".
     ensure!(input.bytes > 0, "{name}: is empty");
     Ok(())

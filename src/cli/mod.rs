@@ -40,7 +40,6 @@ mod plan;
 mod printable;
 mod progress_line;
 mod reference;
-mod refused_objects;
 mod render;
 mod review;
 mod scheme_arg;

@@ -102,7 +102,16 @@ fn check_as(object: &RawValue, key: &ObjectKey, meta: &values::TypeMeta) -> Vali
 
 /// Why an API server would not store an object that somebody creates, as errors. Which kinds it has depends on its release.
 pub fn refusals(object: &RawValue, key: &ObjectKey) -> Vec<Finding> {
-    let Validation { findings, more, .. } = check(object, key);
+    as_refusals(check(object, key))
+}
+
+/// The same for an object whose place says of which type it is, if it does not say so itself.
+pub fn refusals_as(object: &RawValue, key: &ObjectKey, api_version: &str, kind: &str) -> Vec<Finding> {
+    let meta = values::TypeMeta::read(object).map(|meta| meta.or(api_version, kind));
+    as_refusals(meta.map_or_else(Validation::default, |meta| check_as(object, key, &meta)))
+}
+
+fn as_refusals(Validation { findings, more, .. }: Validation) -> Vec<Finding> {
     let refused = findings.into_iter().chain(more).filter(|f| is_refusal(f) && f.code != Reason::UnknownKind);
     refused.map(|f| Finding { severity: Severity::Error, ..f }).collect()
 }
@@ -130,15 +139,6 @@ fn is_recorded(object: &RawValue) -> bool {
     let is_version = |text: &str| !matches!(text, "" | "0");
     PathEnd::of(text, &["metadata", "uid"]).steps == 2
         || PathEnd::of(text, &["metadata", "resourceVersion"]).text.is_some_and(|text| is_version(&text))
-}
-
-/// The fields that an API server does not have, and the values that it does not store, in an object that may be a part of one:
-/// missing fields are not among them. `api_version` and `kind` are those of an object that has none of its own.
-pub fn wrong_fields(object: &RawValue, key: &ObjectKey, api_version: &str, kind: &str) -> Vec<Finding> {
-    let Some(meta) = values::TypeMeta::read(object) else { return Vec::new() };
-    let Validation { findings, more, .. } = check_as(object, key, &meta.or(api_version, kind));
-    let is_wrong = |f: &Finding| matches!(f.code, Reason::UnknownField | Reason::WrongType | Reason::InvalidValue);
-    findings.into_iter().chain(more).filter(|f| f.severity == Severity::Error && is_wrong(f)).collect()
 }
 
 /// Whether an API server refuses an object with this finding. Names and ports are only warnings, because objects of a cluster may

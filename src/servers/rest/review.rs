@@ -145,7 +145,7 @@ fn of_request(
     };
     // The object itself is not part of the cluster.
     let mut own = Inventory::default();
-    let own_source = Source { finds_wrong_fields: false, ..*source };
+    let own_source = Source { finds_refused: false, ..*source };
     decode::objects(one, &own_source, &mut own, tell).map_err(|e| input::decode_error(&e))?;
 
     source.interrupt.check()?;

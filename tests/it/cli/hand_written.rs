@@ -226,7 +226,7 @@ fn what_an_api_server_refuses_is_not_all_well() {
         (
             manifests.replace("kind: Service", "kind: Service\nspecs: {}"),
             1,
-            Some("an API server would refuse Service web: /specs: "),
+            Some("an API server would refuse Service default/web: /specs: "),
         ),
         // A cluster has accepted it.
         (
@@ -263,7 +263,7 @@ fn hooks_of_helm_are_not_behind_services() {
     let hook = "metadata: {name: test, labels: {app: web}, annotations: {helm.sh/hook: test}}";
     let pod = format!("---\napiVersion: v1\nkind: Pod\n{hook}\nspec: {{containers: [{{name: c, image: i}}]}}\n");
     let job = format!(
-        "---\napiVersion: batch/v1\nkind: Job\n{hook}\nspec: {{template: {{metadata: {{labels: {{app: web}}}}, spec: {{containers: \
+        "---\napiVersion: batch/v1\nkind: Job\n{hook}\nspec: {{template: {{metadata: {{labels: {{app: web}}}}, spec: {{restartPolicy: Never, containers: \
          [{{name: c, image: i}}]}}}}}}\n"
     );
     let rest = workload("Deployment", "replicas: 1") + &service("web", WEB);

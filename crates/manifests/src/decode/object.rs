@@ -50,14 +50,14 @@ pub(super) struct ObjectPlace<'a> {
     /// How many bytes were added to its text after the first one.
     pub(super) added: usize,
     /// Whether it is compared with what an API server stores.
-    pub(super) finds_wrong_fields: bool,
+    pub(super) finds_refused: bool,
 }
 
 impl<'a> ObjectPlace<'a> {
     /// The place of a value at a pointer. `at` computes the position of its text.
     pub(super) fn of(source: &Source<'a>, at: &'a dyn Fn() -> Position, pointer: Pointer<'a>) -> Self {
-        let Source { name: input, defaults, finds_wrong_fields, .. } = *source;
-        Self { input, at, document: 0, pointer, defaults, is_block: false, added: 0, finds_wrong_fields }
+        let Source { name: input, defaults, finds_refused, .. } = *source;
+        Self { input, at, document: 0, pointer, defaults, is_block: false, added: 0, finds_refused }
     }
 }
 
@@ -99,7 +99,7 @@ pub(super) fn add(
     for fault in reading.faults {
         report(fault, text, &meta.kind, place, &context.budget, &mut into.problems)?;
     }
-    note_wrong_fields(text, meta, place, into);
+    note_refused(text, meta, place, into);
     let DecodeContext { interner, budget } = context;
     let kept = if let Some(object) = reading.value {
         let charge = ObjectCharge { before, budget };
@@ -112,11 +112,11 @@ pub(super) fn add(
 }
 
 /// Notes what an API server would not store of an object. One that has a uid was stored.
-pub(super) fn note_wrong_fields(text: &str, meta: &TypeMeta, place: ObjectPlace<'_>, into: &mut Inventory) {
+pub(super) fn note_refused(text: &str, meta: &TypeMeta, place: ObjectPlace<'_>, into: &mut Inventory) {
     /// Nobody writes larger objects by hand, and values take many times their text.
     const MAX_COMPARED: usize = 256 << 10;
     let is_stored = || PathEnd::of(text.as_bytes(), &["metadata", "uid"]).steps == 2;
-    if !place.finds_wrong_fields || text.len() > MAX_COMPARED || is_stored() {
+    if !place.finds_refused || text.len() > MAX_COMPARED || is_stored() {
         return;
     }
     let Ok(object) = serde_json::from_str::<&RawValue>(text) else { return };
@@ -130,9 +130,9 @@ pub(super) fn note_wrong_fields(text: &str, meta: &TypeMeta, place: ObjectPlace<
         ("", _) => "v1",
         (version, _) => version,
     };
-    for finding in validation::wrong_fields(object, &key, api_version, &meta.kind) {
+    for finding in validation::refusals_as(object, &key, api_version, &meta.kind) {
         let at = |pointer| Some(format!("{}{pointer}", place.pointer));
-        into.wrong_fields.push(Finding { pointer: finding.pointer.map_or_else(|| at(String::new()), at), ..finding });
+        into.refused.push(Finding { pointer: finding.pointer.map_or_else(|| at(String::new()), at), ..finding });
     }
 }
 

@@ -32,8 +32,8 @@ pub struct Source<'a> {
     pub threads: NonZeroUsize,
     /// What is filled in, as an API server would.
     pub defaults: Defaults<'a>,
-    /// Whether objects that were never in a cluster are compared with what an API server stores.
-    pub finds_wrong_fields: bool,
+    /// Whether to find out why an API server would refuse objects that were never in a cluster.
+    pub finds_refused: bool,
 }
 
 /// The format of an input. Gzip is recognized in each of them.
@@ -73,7 +73,7 @@ impl<'a> Source<'a> {
             interrupt: Interrupt::NEVER,
             threads,
             defaults: Defaults::default(),
-            finds_wrong_fields: false,
+            finds_refused: false,
         }
     }
 
@@ -101,7 +101,7 @@ impl<'a> Source<'a> {
             max_object_bytes: 64 << 20,
             max_objects: 500_000,
             max_memory: 64 << 20,
-            finds_wrong_fields: true,
+            finds_refused: true,
             ..Self::file("request body")
         }
     }

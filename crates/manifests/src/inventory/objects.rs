@@ -10,8 +10,10 @@ use roster_engine::{
         EndpointSlice, Endpoints, HashSeed, HeapSize, Node, NodePool, ObjectKey, Pod, Resource, Service, Text,
         defaults::{Assumptions, Defaults},
     },
+    phrase::counted,
     reason::{Finding, Reason},
 };
+use roster_validation::is_refusal;
 
 use super::{
     assumed_counts::AssumedPodCounts,
@@ -111,8 +113,8 @@ pub struct Inventory {
     pub unread: UnreadObjects,
     /// The findings about the input.
     pub problems: Findings,
-    /// What an API server would not store of objects that were never in a cluster, though they can be read.
-    pub wrong_fields: Findings,
+    /// Why an API server would refuse objects that were never in a cluster, though they can be read.
+    pub refused: Findings,
     /// What was filled in.
     pub assumed: Assumptions,
     /// How many pods are assumed.
@@ -213,12 +215,40 @@ impl Inventory {
         *self.ignored.entry(if room { kind } else { Text::new_static("other kinds") }).or_default() += count;
     }
 
-    /// Adds the wrong fields to the findings about the input, if none of these is about the same field.
+    /// Adds to the findings about the input which fields an API server does not have, and which values it does not store. What
+    /// is missing is not among them: somebody who asks about an object may post a part of it.
     pub fn report_wrong_fields(&mut self) {
-        let mut wrong = std::mem::take(&mut self.wrong_fields);
+        let mut wrong = std::mem::take(&mut self.refused);
+        let is_wrong = |code| matches!(code, Reason::UnknownField | Reason::WrongType | Reason::InvalidValue);
         let known: HashSet<(&ObjectKey, &str), HashSeed> = self.problems.iter().map(|f| (&f.object, f.at())).collect();
-        wrong.retain(|f| !known.contains(&(&f.object, f.at())));
+        wrong.retain(|f| is_wrong(f.code) && !known.contains(&(&f.object, f.at())));
         self.problems.merge(wrong);
+    }
+
+    /// Adds to the findings about the input which objects an API server would refuse: each Service, whose answer must not look
+    /// as if all were well, and how many others. Objects about which there is a finding already are not among them.
+    pub fn report_refused_objects(&mut self) {
+        let refused = std::mem::take(&mut self.refused);
+        let known = self.problems.iter().filter(|f| is_refusal(f)).map(|f| &f.object);
+        let mut seen: HashSet<&ObjectKey, HashSeed> = known.collect();
+        let first = refused.iter().filter(|f| seen.insert(&f.object));
+        let (services, others): (Vec<_>, Vec<_>) = first.partition(|f| f.object.kind == Resource::Service.kind());
+        let about = |finding: &Finding, objects: &str| {
+            let at = finding.pointer.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
+            format!("an API server would refuse {objects}: {at}{}", finding.message)
+        };
+        let of_service = |finding: &&Finding| {
+            Finding::new(Reason::RefusedObjects, finding.object.clone(), about(finding, &finding.object.to_string()))
+        };
+        let of_others = others.first().map(|first| {
+            let objects = match others.len() {
+                1 => first.object.to_string(),
+                n => format!("{}; the first is {}", counted(n, "object"), first.object),
+            };
+            Finding::new(Reason::RefusedObjects, ObjectKey::default(), about(first, &objects))
+        });
+        let found: Vec<Finding> = services.iter().map(of_service).chain(of_others).collect();
+        self.problems.extend(found);
     }
 
     /// Appends everything of `other`, for readers that read parts of one input.
@@ -234,7 +264,7 @@ impl Inventory {
         self.custom_resources.merge(other.custom_resources);
         self.unread.merge(other.unread);
         self.problems.merge(other.problems);
-        self.wrong_fields.merge(other.wrong_fields);
+        self.refused.merge(other.refused);
         self.assumed.merge(&other.assumed);
         for (kind, count) in other.ignored {
             self.ignore_many(kind, count);
@@ -271,7 +301,7 @@ impl Inventory {
             unassumed: std::mem::take(&mut self.unassumed),
             unread: std::mem::take(&mut self.unread),
             problems: std::mem::take(&mut self.problems),
-            wrong_fields: std::mem::take(&mut self.wrong_fields),
+            refused: std::mem::take(&mut self.refused),
             assumed: std::mem::take(&mut self.assumed),
             targets: Arc::clone(&self.targets),
             ignored: std::mem::take(&mut self.ignored),

@@ -188,7 +188,7 @@ impl<'a> FieldReader<'a, '_> {
         let Some(object) = self.required(KindSeed(kind(name)), name, text, at)? else { return Ok(()) };
         let start = || Position::START;
         let meta = TypeMeta { kind: name.into(), ..TypeMeta::default() };
-        object::note_wrong_fields(text, &meta, ObjectPlace::of(self.source, &start, at), &mut self.found.objects);
+        object::note_refused(text, &meta, ObjectPlace::of(self.source, &start, at), &mut self.found.objects);
         let DecodeContext { interner, budget } = &mut self.context;
         let charge = ObjectCharge { before, budget };
         object::keep(object, text, at, &self.source.defaults, charge, interner, &mut self.found.objects)

@@ -12,7 +12,7 @@ use roster_engine::{
     phrase::counted,
     reason::{Finding, Reason},
 };
-use roster_lint::InputFile;
+use roster_lint::{InputFile, SkippedFile, SortedManifests};
 use roster_manifests::{
     decode::{self, Document, Source},
     inventory::Inventory,
@@ -22,7 +22,7 @@ use serde_json::value::RawValue;
 
 use super::{
     input_paths::{ExpandedPaths, named_paths},
-    manifest_texts::{ManifestTexts, SkippedFile, SortedManifests},
+    manifest_files::ManifestFiles,
     messages,
     render::{RenderedUnit, is_rendered},
 };
@@ -64,7 +64,7 @@ impl InputFiles {
         defaults: Defaults<'_>,
         inventory: &mut Inventory,
     ) -> anyhow::Result<FoundObjects> {
-        let mut texts = ManifestTexts::of(std::mem::take(&mut self.found), |_| false)?;
+        let mut texts = ManifestFiles::of(std::mem::take(&mut self.found), |_| false)?;
         texts.add_rendered(rendered);
         let sorted = texts.manifests();
         let unread: Vec<String> = sorted.unreadable.iter().map(ToString::to_string).collect();

@@ -60,7 +60,7 @@ pub(crate) fn add(
     for (document, finding) in found.into_iter().chain(repeated(items, options)) {
         findings_of.entry(document).or_default().push(finding);
     }
-    let mut room = FindingRoom::default();
+    let mut room = FindingRoom::new(options.max_findings);
     for (place, found) in findings_of {
         let item = &mut items[place];
         let before = item.count();

@@ -49,7 +49,7 @@ impl<'a> Manifests<'a> {
 }
 
 /// Files, by what their units depend on.
-pub fn unit_files<'f>(files: &'f [InputFile<'_>]) -> Vec<UnitFile<'f>> {
+pub(crate) fn unit_files<'f>(files: &'f [InputFile<'_>]) -> Vec<UnitFile<'f>> {
     let file = |file: &'f InputFile<'_>| UnitFile {
         name: file.name,
         is_apart: file.is_apart,

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use roster_admission::Rule;
 use roster_engine::reason::{Reason, Severity};
-use roster_manifests::lint::is_test_data;
+use roster_manifests::{
+    decode::{DecodeError, Source},
+    lint::is_test_data,
+};
 use roster_validation as validation;
 use roster_validation::Validation;
 
@@ -17,9 +20,10 @@ use crate::{
 };
 
 /// Adds the findings of the validation to every object.
-pub(crate) fn add(report: &mut Report<'_>) {
-    let mut room = FindingRoom::default();
+pub(crate) fn add(report: &mut Report<'_>, source: &Source<'_>) -> Result<(), DecodeError> {
+    let mut room = FindingRoom::new(report.max_findings);
     for object in &mut report.objects {
+        source.check_interrupt()?;
         object.rule_findings.iter_mut().for_each(FileFinding::set_not_applied);
         drop_pod_rules(object);
         object.input_findings.iter_mut().for_each(refuse);
@@ -38,6 +42,7 @@ pub(crate) fn add(report: &mut Report<'_>) {
         object.keep_within(&mut room, (0, 0));
     }
     repeated_claims::add(&mut report.objects, &mut room);
+    source.check_interrupt()
 }
 
 /// Takes out the parts of objects in the data of tests, which lack fields that every object has. One that lacks nothing but its

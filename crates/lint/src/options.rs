@@ -19,6 +19,8 @@ pub struct LintOptions<'o> {
     pub policies: &'o [InputFile<'o>],
     /// Files of objects as the cluster stores them.
     pub stored: &'o [InputFile<'o>],
+    /// Most findings that each step lists. Half a million objects could have a hundred million, which would take gigabytes.
+    pub max_findings: usize,
 }
 
 impl LintOptions<'_> {

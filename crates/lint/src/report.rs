@@ -5,7 +5,6 @@ use roster_engine::{phrase::counted, reason::Severity};
 
 use crate::{
     file_finding::{FileFinding, FileObject},
-    finding_room::MAX_FINDINGS,
     reviewed_object::ReviewedObject,
 };
 
@@ -20,6 +19,8 @@ pub struct Report<'a> {
     pub notes: Vec<Note>,
     /// Whether all of the input was read.
     pub complete: bool,
+    /// Most findings that each step lists.
+    pub(crate) max_findings: usize,
 }
 
 /// Where an object begins that is only a part of one.
@@ -57,7 +58,7 @@ impl<'a> Report<'a> {
             severity = severity.max(other);
         }
         let of = if others == 0 { String::new() } else { format!(" and {}", counted(others, "more object")) };
-        let message = format!("the findings of this{of} are not listed: a run lists {MAX_FINDINGS}");
+        let message = format!("the findings of this{of} are not listed: a run lists {}", self.max_findings);
         let at = FileObject::of(first.file, &first.document, &first.key);
         Some(FileFinding { severity, ..FileFinding::not_checked(at, message) })
     }

@@ -71,7 +71,7 @@ pub(crate) fn read<'a>(
     purpose: Purpose,
 ) -> Result<Report<'a>, DecodeError> {
     let Manifests { files, units, unread, mut complete } = manifests;
-    let mut context = ReviewContext::default();
+    let mut context = ReviewContext { room: FindingRoom::new(options.max_findings), ..ReviewContext::default() };
     context.inventory.unread.merge(unread);
     complete &= context.read_policies(options.policies);
     let mut items = Vec::new();
@@ -92,7 +92,7 @@ pub(crate) fn read<'a>(
         groups: options.groups,
         namespace: options.namespace,
     };
-    let mut room = FindingRoom::default();
+    let mut room = FindingRoom::new(options.max_findings);
     for item in &mut items {
         options.source.check_interrupt()?;
         if item.readable {
@@ -106,6 +106,7 @@ pub(crate) fn read<'a>(
         }
     }
     let ReviewContext { inventory, documents, .. } = &context;
+    options.source.check_interrupt()?;
     cluster_findings::add(&mut items, options, &ComparedInput { inventory, documents, units: &units })?;
     let mut notes = context.notes;
     if let Some(name) = policies.first_with_namespace_labels()
@@ -116,7 +117,7 @@ pub(crate) fn read<'a>(
             "{POLICY_KIND} {name} selects namespaces by label, and the input has no Namespace: the policy applies to no object"
         )));
     }
-    Ok(Report { objects: items, notes, complete, ..Report::default() })
+    Ok(Report { objects: items, notes, complete, max_findings: options.max_findings, ..Report::default() })
 }
 
 /// The keys of the input in order, each with the stored object that it updates, if there is one.

@@ -10,7 +10,6 @@ mod review_documents;
 mod review_table;
 mod sarif;
 mod source_args;
-mod suppression;
 
 use std::io::Write;
 

@@ -6,11 +6,10 @@
 use md5::{Digest, Md5};
 use roster_admission::{Mode, Rule};
 use roster_engine::reason::Severity;
-use roster_lint::{FileFinding, FindingCode};
+use roster_lint::{FileFinding, FindingCode, Suppression};
 use roster_manifests::lint::SourcePlace;
 use serde_json::{Value, json};
 
-use super::suppression::Suppression;
 use crate::cli::printable::printable;
 
 /// The log of one run. `complete`: all of the input was read.

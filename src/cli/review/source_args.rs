@@ -80,6 +80,7 @@ impl SourceContext<'_> {
             groups: &args.group,
             policies,
             stored,
+            max_findings: 100_000,
         }
     }
 }

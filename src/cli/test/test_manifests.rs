@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use roster_engine::model::defaults::Defaults;
-use roster_lint::InputFile;
+use roster_lint::{InputFile, SkippedFile, SortedManifests};
 use roster_manifests::{
     decode::{self, Source},
     inventory::Inventory,
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use crate::cli::{
     directory_input::add_manifests,
     input_paths::{ExpandedPaths, named_paths},
-    manifest_texts::{ManifestTexts, SkippedFile, SortedManifests},
+    manifest_files::ManifestFiles,
     messages,
     render::{RenderedUnit, is_rendered},
 };
@@ -24,9 +24,9 @@ use crate::cli::{
 pub(super) struct TestTexts<'r> {
     rendered: &'r [RenderedUnit],
     /// What was rendered, and files of directories, of which some may be charts, kustomizations and patches.
-    found: ManifestTexts,
+    found: ManifestFiles,
     /// Files that are given by name.
-    named: ManifestTexts,
+    named: ManifestFiles,
 }
 
 /// The manifests of files and directories.
@@ -42,12 +42,12 @@ impl<'r> TestTexts<'r> {
         let ExpandedPaths { files, special } = ExpandedPaths::of(paths)?;
         let by_name = named_paths(paths);
         let (named, found) = files.into_iter().partition(|path: &PathBuf| by_name.contains(path.as_path()));
-        let mut found = ManifestTexts::of(ExpandedPaths { files: found, special }, |_| false)?;
+        let mut found = ManifestFiles::of(ExpandedPaths { files: found, special }, |_| false)?;
         found.add_rendered(rendered);
         Ok(Self {
             rendered,
             found,
-            named: ManifestTexts::of(ExpandedPaths { files: named, special: Vec::new() }, |_| true)?,
+            named: ManifestFiles::of(ExpandedPaths { files: named, special: Vec::new() }, |_| true)?,
         })
     }
 

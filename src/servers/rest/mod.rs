@@ -21,6 +21,7 @@ mod explain;
 mod health;
 mod input;
 mod limits;
+mod lint;
 mod metrics;
 mod object_memory;
 mod observe;

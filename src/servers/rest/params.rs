@@ -59,6 +59,27 @@ pub(crate) struct OptionParams {
     ip_families: Option<BTreeSet<FamilyName>>,
 }
 
+/// What an API server fills in when objects are written.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "only its documentation is used")]
+pub(crate) struct WriteParams {
+    /// Which objects get the defaults that an API server fills in: those with neither `uid` nor `resourceVersion`
+    /// (`auto`), all, or none. Default: `auto`.
+    #[param(required = false, nullable = false)]
+    defaults: Option<DefaultsName>,
+    /// The address families of the cluster, separated by commas. Default: IPv4, or IPv4 and IPv6 if a
+    /// Service needs IPv6 or both.
+    #[param(rename = "ipFamilies", required = false, nullable = false, style = Form, explode = false, min_items = 1,
+        max_items = 2)]
+    ip_families: Option<BTreeSet<FamilyName>>,
+}
+
+impl WriteParams {
+    /// Their names.
+    pub(crate) const NAMES: &[&str] = &["defaults", "ipFamilies"];
+}
+
 /// The release of a second plan.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]

@@ -13,7 +13,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     RestAccess, RestApp, cluster, compare, compat, convert, desired,
     document::{self, DocumentText, DocumentTexts},
-    explain, health, observe, openapi30, plan, problem,
+    explain, health, lint, observe, openapi30, plan, problem,
     request_id::{self, NumberedRequestId},
     review,
     schema::k8s::with_definitions,
@@ -33,6 +33,7 @@ fn documented() -> OpenApiRouter<Arc<RestApp>> {
         .routes(routes!(view::view))
         .routes(routes!(convert::convert))
         .routes(routes!(review::review))
+        .routes(routes!(lint::lint))
         .routes(routes!(compat::compat))
         .routes(routes!(compat::differences))
         .routes(routes!(document::openapi))

@@ -6,6 +6,7 @@ mod bodies;
 mod convert;
 mod defaults;
 mod document;
+mod lint;
 mod review;
 mod server;
 mod telemetry;

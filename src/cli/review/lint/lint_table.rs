@@ -3,12 +3,11 @@
 use std::io::{self, Write};
 
 use roster_engine::phrase::counted;
-use roster_lint::FileFinding;
+use roster_lint::{FileFinding, LintSummary, SkippedFile, SuppressedFinding};
 
-use super::{lint_documents::LintSummary, suppressions::SuppressedFinding};
 use crate::cli::{
-    manifest_texts::SkippedFile,
     output::Output,
+    printable::printable,
     review::review_table::print_fixes,
     style::{BOLD, GREEN},
     table::{Cell, Table},
@@ -39,7 +38,7 @@ pub(super) fn print<'a>(
         0 => String::new(),
         n => format!(" ({}: -o wide)", counted(n, "info")),
     };
-    writeln!(out, "{style}{}{style:#}{hidden}", summary.text())?;
+    writeln!(out, "{style}{}{style:#}{hidden}", printable(&summary.text()))?;
     match summary.render_hint() {
         Some(hint) => writeln!(out, "{hint}"),
         None => Ok(()),

@@ -2,30 +2,27 @@
 
 mod github;
 mod junit;
-mod lint_documents;
 mod lint_table;
 mod suppressions;
 
-use std::{collections::BTreeSet, io::Write};
+use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use roster_engine::{
-    model::{ObjectKey, installed::POLICY_KIND},
-    phrase::{clip, counted},
+    phrase::counted,
     reason::{Reason, Severity},
 };
-use roster_lint::{FileFinding, FindingCode, PartialObject, Report, ReviewedObject};
-use roster_manifests::lint::Skip;
+use roster_lint::{FileFinding, FindingCode, LintRun, baseline_of};
 
 use super::{print_note, rendered_places, sarif, source_args::SourceArgs};
 use crate::cli::{
-    manifest_texts::{ManifestTexts, SkippedFile, UnreadableFile, UnreadablePlace},
+    manifest_files::ManifestFiles,
     messages,
     outcome::Outcome,
     output::{Output, OutputFormat},
+    printable::printable,
 };
-use lint_documents::{DocumentCounts, LintDocument, LintSummary};
-use suppressions::{SuppressedFinding, SuppressionArgs, write_baseline};
+use suppressions::{SuppressionArgs, write_baseline};
 
 /// Find mistakes in manifests before they are applied, each with its file and line.
 ///
@@ -75,120 +72,61 @@ impl LintArgs {
         let context_texts = self.sources.read_context()?;
         let context = self.sources.context(&context_texts)?;
         let rendered = self.sources.render()?;
-        let mut texts = ManifestTexts::read(&self.sources.paths())?;
-        texts.add_rendered(&rendered);
-        let manifests = texts.manifests();
-        let mut unreadable: Vec<FileFinding<'_>> = manifests.unreadable.into_iter().map(unreadable_finding).collect();
-        let mut input = roster_lint::check(manifests.manifests, &context.options())?;
-        input.complete &= context.complete;
-        input.notes.iter().for_each(print_note);
-        let mut skipped = manifests.skipped;
-        let partial = |object: &PartialObject<'_>| SkippedFile {
-            file: object.file.into(),
-            line: Some(object.line),
-            why: Skip::Partial,
-        };
-        skipped.extend(input.partial.iter().map(partial));
-        unreadable.extend(input.unlisted());
-        rendered_places::add(&mut input, &rendered);
-        let suppressed = accepted.apply(&mut input);
-        if input.objects.is_empty() && input.complete {
+        let mut files = ManifestFiles::read(&self.sources.paths())?;
+        files.add_rendered(&rendered);
+        let mut run = roster_lint::check(files.manifests(), &context.options())?;
+        run.report.complete &= context.complete;
+        rendered_places::add(&mut run.report, &rendered);
+        run.suppress(accepted);
+        run.report.notes.iter().for_each(print_note);
+        if run.report.objects.is_empty() && run.report.complete {
             messages::warning("no manifest to check");
         }
         if let Some(path) = &self.suppressions.write_baseline {
             // A baseline accepts findings about objects: these files have to be read first.
-            unreadable.iter().for_each(|finding| print_note(&finding.note()));
-            let count = write_baseline(path, &input)?;
-            messages::note(&format!("{} written to {}", counted(count, "finding"), path.display()));
-            return Ok(Outcome::of(input.complete, false));
+            run.unreadable.iter().for_each(|finding| print_note(&finding.note()));
+            let baseline = baseline_of(&run.report);
+            write_baseline(path, &baseline)?;
+            messages::note(&format!("{} written to {}", counted(baseline.len(), "finding"), path.display()));
+            return Ok(Outcome::of(run.report.complete, false));
         }
-        let result = LintResult { input, unreadable, suppressed, skipped };
-        self.print(&result)?;
-        Ok(self.sources.outcome(result.input.complete, result.findings().map(|f| f.severity).max()))
+        self.print(&run)?;
+        Ok(self.sources.outcome(run.report.complete, run.findings().map(|f| f.severity).max()))
     }
 
-    fn print(&self, result: &LintResult<'_>) -> anyhow::Result<()> {
+    fn print(&self, run: &LintRun<'_>) -> anyhow::Result<()> {
         let is_table = matches!(self.output, LintFormat::Table | LintFormat::Wide);
         let mut out = Output::stdout(if is_table { OutputFormat::Table } else { OutputFormat::Json });
-        let summary = result.summary();
-        let serious = || result.findings().filter(|f| f.severity > Severity::Info);
-        let document =
-            || LintDocument { items: result.findings().collect(), suppressed: &result.suppressed, summary: &summary };
+        let summary = run.summary();
+        let serious = || run.findings().filter(|f| f.severity > Severity::Info);
+        let document = || run.document(&summary);
         match self.output {
             LintFormat::Table => {
-                let hidden = result.findings().filter(|f| !is_listed(f)).count();
-                lint_table::print(result.findings().filter(|f| is_listed(f)), &summary, hidden, &mut out)?;
+                let hidden = run.findings().filter(|f| !is_listed(f)).count();
+                lint_table::print(run.findings().filter(|f| is_listed(f)), &summary, hidden, &mut out)?;
             }
             LintFormat::Wide => {
-                lint_table::print_omitted(&result.suppressed, &result.skipped, &mut out)?;
-                lint_table::print(result.findings(), &summary, 0, &mut out)?;
+                lint_table::print_omitted(&run.suppressed, &run.skipped, &mut out)?;
+                lint_table::print(run.findings(), &summary, 0, &mut out)?;
             }
             LintFormat::Json => out.document(OutputFormat::Json, &document())?,
             LintFormat::Yaml => out.document(OutputFormat::Yaml, &document())?,
             LintFormat::Sarif => {
-                let suppressed = result.suppressed.iter().map(|s| (&s.finding, Some(&s.suppression)));
-                let all = result.findings().map(|f| (f, None)).chain(suppressed);
-                out.document(OutputFormat::Json, &sarif::log_with_suppressed(all, result.input.complete))?;
+                let suppressed = run.suppressed.iter().map(|s| (&s.finding, Some(&s.suppression)));
+                let all = run.findings().map(|f| (f, None)).chain(suppressed);
+                out.document(OutputFormat::Json, &sarif::log_with_suppressed(all, run.report.complete))?;
             }
             LintFormat::Github => {
                 github::print(serious(), &mut out)?;
-                writeln!(out, "{}", summary.text())?;
+                writeln!(out, "{}", printable(&summary.text()))?;
             }
-            LintFormat::Junit => junit::print(&result.input, &result.unreadable, self.sources.least(), &mut out)?,
+            LintFormat::Junit => junit::print(&run.report, &run.unreadable, self.sources.least(), &mut out)?,
         }
         Ok(out.flush()?)
     }
 }
 
-fn unreadable_finding(unreadable: UnreadableFile<'_>) -> FileFinding<'_> {
-    let UnreadableFile { file, place: UnreadablePlace { line, column, why, .. } } = unreadable;
-    FileFinding::unreadable(file, line, column, why)
-}
-
-/// The kind of an object, with its group if it is not one of Kubernetes' own: other groups may have a kind of the same name.
-fn kind_of(object: &ReviewedObject<'_>) -> String {
-    let (kind, group) = (clip(&object.key.kind), object.api_group());
-    let is_custom = group.contains('.') && !group.ends_with(".k8s.io");
-    if is_custom { format!("{kind} of {}", clip(&group)) } else { kind.to_owned() }
-}
-
 /// Whether the table for people has a finding: it matters, or it says that something that matters was not checked.
 fn is_listed(finding: &FileFinding<'_>) -> bool {
     finding.severity > Severity::Info || finding.code == FindingCode::Reason(Reason::SelectorNotChecked)
-}
-
-/// The findings of a run.
-struct LintResult<'a> {
-    input: Report<'a>,
-    /// What of the files cannot be read.
-    unreadable: Vec<FileFinding<'a>>,
-    suppressed: Vec<SuppressedFinding<'a>>,
-    skipped: Vec<SkippedFile>,
-}
-
-impl<'a> LintResult<'a> {
-    /// The files that cannot be read, and the findings in the order of the objects, and of the lines in them.
-    fn findings(&self) -> impl Iterator<Item = &FileFinding<'a>> {
-        let of_objects = self.input.objects.iter().flat_map(|o| {
-            let mut of_object: Vec<_> = o.input_findings.iter().chain(&o.rule_findings).collect();
-            of_object.sort_by_key(|f| (f.shown_place().line, f.line));
-            of_object
-        });
-        self.unreadable.iter().chain(of_objects)
-    }
-
-    fn summary(&self) -> LintSummary {
-        let is_error = |f: &&FileFinding<'_>| f.severity == Severity::Error;
-        let suppressed = self.suppressed.iter().map(|s| &s.finding).filter(is_error);
-        let suppressed: BTreeSet<&ObjectKey> = suppressed.map(|f| &f.object).collect();
-        let is_checked = |o: &ReviewedObject<'_>| {
-            let is_reported = || o.input_findings.iter().any(|f| is_error(&f)) || suppressed.contains(&o.key);
-            o.has_schema || o.unlisted.is_some() || o.answer.is_some() || o.key.kind == POLICY_KIND || is_reported()
-        };
-        let mut documents = DocumentCounts::default();
-        for object in &self.input.objects {
-            documents.add((!is_checked(object)).then(|| kind_of(object)));
-        }
-        LintSummary::of(documents, self.findings(), self.suppressed.len(), &self.skipped)
-    }
 }

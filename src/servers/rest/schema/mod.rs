@@ -7,6 +7,7 @@ pub(super) mod answer;
 pub(super) mod conversion;
 pub(super) mod explanation;
 pub(super) mod k8s;
+pub(super) mod lint;
 pub(super) mod object;
 pub(super) mod request;
 pub(super) mod review;

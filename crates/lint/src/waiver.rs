@@ -17,13 +17,13 @@ use roster_engine::model::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{
+use crate::{
     file_fault::{self, LintFileFault},
     finding_key::{FindingKey, plain},
 };
 
 /// The annotation of an object with its waivers: `code=reason; code=reason`.
-pub const IGNORE_ANNOTATION: &str = "roster.dev/ignore";
+pub(crate) const IGNORE_ANNOTATION: &str = "roster.dev/ignore";
 
 /// The `kind` of the file.
 const KIND: &str = "LintWaivers";
@@ -46,7 +46,7 @@ pub struct Waiver {
 
 /// A waiver that cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WaiverFault {
+pub(crate) enum WaiverFault {
     /// The waiver has no reason.
     NoReason(String),
     /// No rule and no reason has the code.
@@ -186,7 +186,7 @@ fn fault(waiver: &Waiver, is_code: &impl Fn(&str) -> bool) -> Option<WaiverFault
 
 /// The waivers in the annotation of an object.
 #[derive(Clone, Debug, Default)]
-pub struct AnnotationWaivers {
+pub(crate) struct AnnotationWaivers {
     /// Those that hold: one for each code.
     pub waivers: Waivers,
     /// What is wrong with the first of the others.
@@ -199,7 +199,7 @@ pub struct AnnotationWaivers {
 const MAX_FAULTS: usize = 20;
 
 /// Reads the annotation of an object. `is_code` knows the codes.
-pub fn annotation_waivers(object: &RawValue, is_code: impl Fn(&str) -> bool) -> AnnotationWaivers {
+pub(crate) fn annotation_waivers(object: &RawValue, is_code: impl Fn(&str) -> bool) -> AnnotationWaivers {
     // Most objects have none: looking for the text is cheaper than opening the object.
     if !object.get().contains(IGNORE_ANNOTATION) {
         return AnnotationWaivers::default();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
+use crate::{
     file_fault::{self, LintFileFault},
     finding_key::{FindingKey, plain},
 };

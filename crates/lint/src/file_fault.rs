@@ -19,18 +19,18 @@ pub struct LintFileFault {
 }
 
 impl LintFileFault {
-    pub(super) fn at(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn at(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), message: message.into() }
     }
 }
 
 /// The `apiVersion` of both kinds of files.
-pub(super) fn api_version() -> String {
+pub(crate) fn api_version() -> String {
     format!("{POLICY_GROUP}/{VERSION}")
 }
 
 /// Reads a file of this kind, as JSON. `type_of` gives its `apiVersion` and `kind`.
-pub(super) fn read<T: DeserializeOwned>(
+pub(crate) fn read<T: DeserializeOwned>(
     json: &str,
     kind: &str,
     type_of: impl Fn(&T) -> (&str, &str),

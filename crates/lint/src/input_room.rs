@@ -8,25 +8,24 @@ use std::io::Read;
 use roster_manifests::decode::{self, DecodeError, DecodeReason, Document, ReadableText, Source};
 
 /// The largest object that is checked. An API server stores 1.5 MiB, and values take many times their text.
-pub(super) const MAX_OBJECT_BYTES: usize = 8 << 20;
+pub(crate) const MAX_OBJECT_BYTES: usize = 8 << 20;
 
 /// The room that is left in memory.
 #[derive(Debug)]
-pub(super) struct InputRoom {
+pub(crate) struct InputRoom {
     /// For texts, in bytes.
     bytes: usize,
     objects: usize,
 }
 
-impl Default for InputRoom {
-    fn default() -> Self {
-        Self { bytes: 1 << 30, objects: Source::manifests("").max_objects }
-    }
-}
-
 impl InputRoom {
+    /// That of all files that are read with these limits.
+    pub(crate) fn of(source: &Source<'_>) -> Self {
+        Self { bytes: 1 << 30, objects: source.max_objects }
+    }
+
     /// The text of a file, if there is room for it.
-    pub(super) fn text(&mut self, input: impl Read + Send, source: &Source<'_>) -> Result<ReadableText, DecodeError> {
+    pub(crate) fn text(&mut self, input: impl Read + Send, source: &Source<'_>) -> Result<ReadableText, DecodeError> {
         let most = source.max_object_bytes.min(self.bytes);
         let read = decode::readable_text(input, &Source { max_object_bytes: most, ..*source })?;
         // JSON may be longer than YAML.
@@ -42,7 +41,7 @@ impl InputRoom {
     }
 
     /// The objects of a text for which there is room, and the error where the others begin.
-    pub(super) fn documents<'j>(
+    pub(crate) fn documents<'j>(
         &mut self,
         json: &'j str,
         source: &Source<'_>,

@@ -1,22 +1,23 @@
-//! The JSON and YAML of `roster lint`, and the counts in them.
+//! The findings of a run as a document, and the counts in it.
 
 use std::collections::BTreeMap;
 
 use roster_engine::{phrase::counted, reason::Severity};
-use roster_lint::FileFinding;
 use roster_manifests::lint::Skip;
 use serde::Serialize;
 
-use super::suppressions::SuppressedFinding;
-use crate::cli::{manifest_texts::SkippedFile, printable::printable};
+use crate::{file_finding::FileFinding, suppressions::SuppressedFinding, unreadable_file::SkippedFile};
 
 /// The findings, as a document.
-#[derive(Serialize)]
-pub(super) struct LintDocument<'a> {
-    pub(super) items: Vec<&'a FileFinding<'a>>,
+#[derive(Debug, Serialize)]
+pub struct LintDocument<'a> {
+    /// The findings.
+    pub items: Vec<&'a FileFinding<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub(super) suppressed: &'a [SuppressedFinding<'a>],
-    pub(super) summary: &'a LintSummary,
+    /// Those that are not reported.
+    pub suppressed: &'a [SuppressedFinding<'a>],
+    /// The counts.
+    pub summary: &'a LintSummary,
 }
 
 /// Most kinds that the summary names.
@@ -24,14 +25,14 @@ const MAX_KINDS: usize = 8;
 
 /// How many documents there are, and how many of them are of kinds that Roster does not check.
 #[derive(Default)]
-pub(super) struct DocumentCounts {
+pub(crate) struct DocumentCounts {
     all: usize,
     unchecked: BTreeMap<String, usize>,
 }
 
 impl DocumentCounts {
     /// Counts a document; `unchecked` is its kind, if Roster does not check that.
-    pub(super) fn add(&mut self, unchecked: Option<String>) {
+    pub(crate) fn add(&mut self, unchecked: Option<String>) {
         self.all += 1;
         if let Some(kind) = unchecked {
             *self.unchecked.entry(kind).or_default() += 1;
@@ -40,11 +41,12 @@ impl DocumentCounts {
 }
 
 /// How many documents were checked, and how many findings they have.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct LintSummary {
+pub struct LintSummary {
     documents: usize,
-    pub(super) errors: usize,
+    /// How many findings are errors.
+    pub errors: usize,
     warnings: usize,
     #[serde(skip_serializing_if = "is_zero")]
     infos: usize,
@@ -67,7 +69,7 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl LintSummary {
-    pub(super) fn of<'a>(
+    pub(crate) fn of<'a>(
         documents: DocumentCounts,
         findings: impl Iterator<Item = &'a FileFinding<'a>>,
         suppressed: usize,
@@ -90,7 +92,7 @@ impl LintSummary {
     }
 
     /// The summary as a sentence.
-    pub(super) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let (errors, warnings) = (counted(self.errors, "error"), counted(self.warnings, "warning"));
         let mut text = format!("{}: {errors}, {warnings}", counted(self.documents, "document"));
         if self.suppressed > 0 {
@@ -107,7 +109,7 @@ impl LintSummary {
     }
 
     /// How to check what the kustomizations among the files make of them.
-    pub(super) fn render_hint(&self) -> Option<String> {
+    pub fn render_hint(&self) -> Option<String> {
         let count = *self.skipped.get(&Skip::Kustomization)?;
         Some(format!("{}: check them with -k", counted(count, "kustomization")))
     }
@@ -115,7 +117,7 @@ impl LintSummary {
     /// The kinds that are not checked.
     fn named_kinds(&self) -> String {
         let names = self.unchecked_kinds.keys().take(MAX_KINDS);
-        let mut names: Vec<String> = names.map(|name| printable(name).into_owned()).collect();
+        let mut names: Vec<String> = names.cloned().collect();
         let more = self.unchecked_kinds.len().saturating_sub(MAX_KINDS);
         if more > 0 {
             names.push(format!("and {}", counted(more, "more kind")));

@@ -16,7 +16,7 @@ pub struct FindingKey<'a> {
 }
 
 /// A file without what does not matter: `./a.yaml` is `a.yaml`.
-pub(super) fn plain(file: &str) -> &str {
+pub(crate) fn plain(file: &str) -> &str {
     let mut file = file;
     while let Some(rest) = file.strip_prefix("./") {
         file = rest.trim_start_matches('/');

@@ -5,18 +5,24 @@ use serde::Serialize;
 /// Why a finding is not reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
-pub(super) enum Suppression {
+pub enum Suppression {
     /// An annotation of the object.
-    Annotation { reason: String },
+    Annotation {
+        /// Why.
+        reason: String,
+    },
     /// The file of waivers.
-    Waiver { reason: String },
+    Waiver {
+        /// Why.
+        reason: String,
+    },
     /// The baseline.
     Baseline,
 }
 
 impl Suppression {
     /// The reason that somebody gave.
-    pub(super) fn reason(&self) -> &str {
+    pub fn reason(&self) -> &str {
         match self {
             Self::Annotation { reason } | Self::Waiver { reason } => reason,
             Self::Baseline => "in the baseline",
@@ -24,7 +30,7 @@ impl Suppression {
     }
 
     /// Whether it is part of the manifest.
-    pub(super) fn is_in_source(&self) -> bool {
+    pub fn is_in_source(&self) -> bool {
         matches!(self, Self::Annotation { .. })
     }
 }

@@ -1,0 +1,199 @@
+//! The files of a directory that mixes manifests with charts, kustomizations and other YAML.
+
+use std::{io::Read, path::PathBuf};
+
+use roster_manifests::{
+    decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
+    lint::{Kustomizations, Skip, has_template_action, without_comments, without_placeholders},
+    units::Units,
+};
+
+use crate::{
+    input_room::InputRoom,
+    sorted_manifests::{SortedManifests, Sorting},
+    unreadable_file::{SkippedFile, UnreadablePlace},
+};
+
+/// How a file came into the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileOrigin {
+    /// It was found in a directory, which may have other files than manifests.
+    Found,
+    /// It was given by name: it is meant to be a manifest.
+    Named,
+    /// So it was, and it is applied without any other file: standard input, a request, what a renderer printed.
+    Apart,
+}
+
+/// The texts of all files, as JSON with the same line numbers.
+#[derive(Debug)]
+pub struct ManifestTexts<'s> {
+    source: Source<'s>,
+    room: InputRoom,
+    texts: Vec<ManifestText>,
+    skipped: Vec<SkippedText>,
+}
+
+/// A file that is not checked, and its text if it may hold objects.
+#[derive(Debug)]
+pub(crate) struct SkippedText {
+    pub(crate) file: SkippedFile,
+    pub(crate) template: Option<String>,
+}
+
+/// A file and its text.
+#[derive(Debug)]
+pub(crate) struct ManifestText {
+    pub(crate) name: String,
+    pub(crate) json: String,
+    /// The format in which it is written.
+    pub(crate) format: InputFormat,
+    /// What of the file cannot be read, and why.
+    pub(crate) errors: Vec<UnreadablePlace>,
+    /// Where it has too many documents.
+    pub(crate) limit: Option<UnreadablePlace>,
+    /// The documents that are not manifests, and the texts of templates.
+    pub(crate) skipped: Vec<SkippedText>,
+    pub(crate) origin: FileOrigin,
+}
+
+/// What a file is.
+enum ReadFile {
+    Text(ManifestText),
+    Skipped(SkippedText),
+}
+
+impl<'s> ManifestTexts<'s> {
+    /// No files yet, which are read with the limits of `source`. Its name is that of no file.
+    pub fn new(source: Source<'s>) -> Self {
+        Self { source, room: InputRoom::of(&source), texts: Vec::new(), skipped: Vec::new() }
+    }
+
+    /// Adds a file. Returns whether it has any text.
+    pub fn add(&mut self, name: String, input: impl Read + Send, origin: FileOrigin) -> bool {
+        match read_text(name, input, origin, &mut self.room, &self.source) {
+            ReadFile::Text(text) => self.texts.push(text),
+            ReadFile::Skipped(file) => {
+                let is_empty = file.file.why == Skip::Empty;
+                self.skipped.push(file);
+                return !is_empty;
+            }
+        }
+        true
+    }
+
+    /// Adds a file that cannot be opened, and why.
+    pub fn add_unread(&mut self, name: String, why: String, origin: FileOrigin) {
+        self.texts.push(ManifestText::unread(name, UnreadablePlace::whole(why), origin));
+    }
+
+    /// Adds a file that cannot be read as one: a named pipe, a socket, a device.
+    pub fn add_special(&mut self, name: &str) {
+        self.skipped.push(SkippedText { file: SkippedFile::whole(name, Skip::SpecialFile), template: None });
+    }
+
+    /// The manifests among the documents of the files, in the order of their units.
+    ///
+    /// The names of files may be relative to `directory`.
+    pub fn sorted(&self, directory: PathBuf) -> SortedManifests<'_> {
+        let mut sorting = Sorting::new(Kustomizations::new(directory), self.source);
+        let names: Vec<&str> = self.texts.iter().map(|text| text.name.as_str()).collect();
+        let in_order: Vec<&ManifestText> = Units::order(&names).into_iter().map(|text| &self.texts[text]).collect();
+        let mut room = InputRoom::of(&self.source);
+        let read: Vec<(&ManifestText, Vec<Document<'_>>)> =
+            in_order.into_iter().map(|text| (text, sorting.read(text, &mut room))).collect();
+        for (text, documents) in &read {
+            sorting.note(text, documents);
+        }
+        sorting.follow();
+        for (text, documents) in read {
+            sorting.sort(text, documents);
+        }
+        for skipped in &self.skipped {
+            sorting.skip_text(skipped);
+        }
+        sorting.finish()
+    }
+}
+
+impl ManifestText {
+    /// A file of which nothing can be read.
+    fn unread(name: String, place: UnreadablePlace, origin: FileOrigin) -> Self {
+        let (json, format) = (String::new(), InputFormat::Auto);
+        Self { name, json, format, errors: vec![place], limit: None, skipped: Vec::new(), origin }
+    }
+}
+
+/// Reads the text of a file.
+fn read_text(
+    name: String,
+    input: impl Read + Send,
+    origin: FileOrigin,
+    room: &mut InputRoom,
+    source: &Source<'_>,
+) -> ReadFile {
+    let ReadableText { json, format, broken, limit, is_ytt_template } =
+        match room.text(input, &Source { name: &name, ..*source }) {
+            Ok(read) => read,
+            Err(DecodeError { reason: DecodeReason::Io(error), .. }) => {
+                return ReadFile::Text(ManifestText::unread(name, UnreadablePlace::whole(error.to_string()), origin));
+            }
+            Err(error) => return ReadFile::Text(ManifestText::unread(name, UnreadablePlace::of(&error), origin)),
+        };
+    let whole = |why, text: Option<String>| {
+        ReadFile::Skipped(SkippedText { file: SkippedFile::whole(&name, why), template: text })
+    };
+    if is_ytt_template {
+        return whole(Skip::Template, Some(json));
+    }
+    let is_empty = json.trim_ascii().is_empty();
+    if broken.is_empty() && is_empty && limit.is_none() {
+        return whole(Skip::Empty, None);
+    }
+    let (mut errors, mut skipped) = (Vec::new(), Vec::new());
+    for BrokenDocument { error, text } in broken {
+        match foreign(&text, origin) {
+            Some(why) => {
+                let file = SkippedFile { line: Some(error.line), ..SkippedFile::whole(&name, why) };
+                skipped.push(SkippedText { file, template: (why == Skip::Template).then_some(text) });
+            }
+            None => errors.push(UnreadablePlace { text: Some((*text).into()), ..UnreadablePlace::of(&error) }),
+        }
+    }
+    let limit = limit.as_ref().map(UnreadablePlace::of);
+    if is_empty && errors.is_empty() && limit.is_none() && !skipped.is_empty() {
+        let why = skipped[0].file.why;
+        let texts: Vec<String> = skipped.into_iter().filter_map(|skipped| skipped.template).collect();
+        return whole(why, (!texts.is_empty()).then(|| texts.join("\n")));
+    }
+    ReadFile::Text(ManifestText { name, json, format, errors, limit, skipped, origin })
+}
+
+/// What text that is neither YAML nor JSON is, if it is not a broken manifest: a template, or, in a directory, the
+/// configuration of another program, which has comments in JSON.
+pub(crate) fn foreign(text: &str, origin: FileOrigin) -> Option<Skip> {
+    if is_template_text(text) {
+        return Some(Skip::Template);
+    }
+    let has_type = |json: &str| decode::documents(json, &Source::file("")).map(|all| all.iter().any(is_typed)).ok();
+    let is_other = || without_comments(text).and_then(|json| has_type(&json)) == Some(false);
+    (origin == FileOrigin::Found && is_other()).then_some(Skip::NotManifest)
+}
+
+/// Whether a document says what it is.
+fn is_typed(document: &Document<'_>) -> bool {
+    Skip::of_document("", &document.raw) != Some(Skip::NotManifest)
+}
+
+/// Whether text that is not YAML is a template.
+fn is_template_text(text: &str) -> bool {
+    has_template_action(text) || is_yaml_without_placeholders(text)
+}
+
+/// Whether text that is not YAML has placeholders, and is YAML with words in their places.
+fn is_yaml_without_placeholders(text: &str) -> bool {
+    without_placeholders(text).is_some_and(|text| {
+        let source = Source::file("");
+        decode::text(text.as_bytes(), &source).is_ok_and(|json| decode::documents(&json, &source).is_ok())
+    })
+}

@@ -1,0 +1,159 @@
+//! The documents of files, sorted into manifests and others.
+
+use roster_manifests::{
+    decode::{self, DecodeError, DecodeReason, Document, Source},
+    inventory::{Inventory, workloads::UnreadText},
+    lint::{ClusterTests, FileRole, Kustomizations, Skip, is_vendored},
+    units::{TemplateReach, Units},
+};
+
+use crate::{
+    input_file::{InputFile, Manifests, unit_files},
+    input_room::{InputRoom, MAX_OBJECT_BYTES},
+    manifest_texts::{FileOrigin, ManifestText, SkippedText, foreign},
+    unreadable_file::{SkippedFile, UnreadableFile, UnreadablePlace},
+};
+
+/// The manifests of all files.
+#[derive(Default)]
+pub struct SortedManifests<'a> {
+    /// The manifests.
+    pub manifests: Manifests<'a>,
+    /// What is not checked.
+    pub skipped: Vec<SkippedFile>,
+    /// What of the files cannot be read.
+    pub unreadable: Vec<UnreadableFile<'a>>,
+}
+
+/// The documents of files, while they are sorted into manifests and others.
+pub(crate) struct Sorting<'a> {
+    /// How objects are read.
+    source: Source<'a>,
+    kustomizations: Kustomizations,
+    tests: ClusterTests,
+    sorted: SortedManifests<'a>,
+    templates: Vec<(&'a str, UnreadText)>,
+    inventory: Inventory,
+}
+
+impl<'a> Sorting<'a> {
+    pub(crate) fn new(kustomizations: Kustomizations, source: Source<'a>) -> Self {
+        let tests = ClusterTests::default();
+        Self {
+            source,
+            kustomizations,
+            tests,
+            sorted: SortedManifests::default(),
+            templates: Vec::new(),
+            inventory: Inventory::default(),
+        }
+    }
+
+    /// Notes what the documents of a file say of other files.
+    pub(crate) fn note(&mut self, text: &ManifestText, documents: &[Document<'_>]) {
+        for document in documents {
+            self.kustomizations.add(&text.name, &document.raw);
+        }
+        self.tests.add(&text.name, documents.iter().map(|document| &*document.raw));
+    }
+
+    /// Follows what kustomizations say of each other, when all are noted.
+    pub(crate) fn follow(&mut self) {
+        self.kustomizations.follow();
+    }
+
+    /// The documents of a file that can be read.
+    pub(crate) fn read(&mut self, text: &'a ManifestText, room: &mut InputRoom) -> Vec<Document<'a>> {
+        let source = Source { name: &text.name, format: text.format, ..self.source };
+        let (documents, error) = room.documents(&text.json, &source);
+        text.skipped.iter().for_each(|skipped| self.skip_text(skipped));
+        let is_broken = |error: &&DecodeError| matches!(error.reason, DecodeReason::Json(_));
+        let why = error.as_ref().filter(is_broken).and_then(|_| foreign(&text.json, text.origin));
+        if let (Some(why), Some(error)) = (why, &error) {
+            self.skip(&text.name, (!documents.is_empty()).then_some(error.line), why);
+        }
+        let error = error.filter(|_| why.is_none());
+        let (documents, large): (Vec<_>, Vec<_>) =
+            documents.into_iter().partition(|document| document.raw.get().len() <= MAX_OBJECT_BYTES);
+        let large = large.iter().map(UnreadablePlace::too_large);
+        let errors = text.errors.iter().cloned().chain(large);
+        // What is behind the objects is behind the documents, too.
+        let end = error.as_ref().map(UnreadablePlace::of).or_else(|| text.limit.clone());
+        for place in errors.chain(end) {
+            let unreadable = UnreadableFile { file: &text.name, place };
+            let text = unreadable.place.text.as_deref().map(str::to_owned);
+            self.sorted.manifests.unread.add_text(UnreadText { place: unreadable.place(), text, reach: 0..0 });
+            self.sorted.unreadable.push(unreadable);
+        }
+        documents.into_iter().map(Document::with_single_keys).collect()
+    }
+
+    /// Keeps the manifests among the documents of a file.
+    pub(crate) fn sort(&mut self, text: &'a ManifestText, documents: Vec<Document<'a>>) {
+        let name = &text.name;
+        let is_found = text.origin == FileOrigin::Found;
+        let role = if is_found { self.kustomizations.role(name) } else { FileRole::Plain };
+        let mut checked = Vec::with_capacity(documents.len());
+        let is_one = documents.len() == 1;
+        let of_role = match role {
+            _ if is_found && is_vendored(name) => Some(Skip::Vendored),
+            FileRole::Part => Some(Skip::Patch),
+            _ if self.tests.is_compared(name) => Some(Skip::ClusterTest),
+            FileRole::NotListed => Some(Skip::NotListed),
+            FileRole::Plain | FileRole::Applied | FileRole::Listed => None,
+        };
+        for document in documents {
+            let why = Skip::of_document(name, &document.raw).or(of_role);
+            let line = (!is_one).then_some(document.line);
+            let Some(why) = why else {
+                checked.push(document);
+                continue;
+            };
+            self.skip(name, line, why);
+            match why {
+                // It may be applied in another way.
+                Skip::NotListed => decode::record_unread(&document.raw, &Source::file(name), &mut self.inventory),
+                Skip::Template => self.add_template(name, document.line, document.raw.get().to_owned()),
+                _ => {}
+            }
+        }
+        let (is_listed, is_apart) = (role == FileRole::Listed, text.origin == FileOrigin::Apart);
+        self.sorted.manifests.files.push(InputFile { name, documents: checked, is_listed, is_apart });
+    }
+}
+
+impl<'a> Sorting<'a> {
+    pub(crate) fn skip_text(&mut self, skipped: &'a SkippedText) {
+        let SkippedText { file, template } = skipped;
+        if let Some(text) = template {
+            self.add_template(&file.file, file.line.unwrap_or(1), text.clone());
+        }
+        self.sorted.skipped.push(file.clone());
+    }
+
+    fn skip(&mut self, file: &str, line: Option<usize>, why: Skip) {
+        // A file may have half a million of them.
+        let known = self.sorted.skipped.last().map(|last| &last.file).filter(|last| ***last == *file).cloned();
+        self.sorted.skipped.push(SkippedFile { file: known.unwrap_or_else(|| file.into()), line, why });
+    }
+
+    fn add_template(&mut self, file: &'a str, line: usize, text: String) {
+        self.templates.push((file, UnreadText { place: format!("{file}:{line}"), text: Some(text), reach: 0..0 }));
+    }
+
+    /// The manifests, with the units of their files.
+    pub(crate) fn finish(self) -> SortedManifests<'a> {
+        let Self { mut sorted, templates, inventory, .. } = self;
+        let manifests = &mut sorted.manifests;
+        manifests.complete = sorted.unreadable.is_empty();
+        let files = unit_files(&manifests.files);
+        manifests.units = Units::of(&files);
+        manifests.unread.merge(inventory.unread);
+        let charts = sorted.skipped.iter().filter(|file| file.why == Skip::Chart);
+        let reach = TemplateReach::new(charts.map(|chart| &*chart.file), &files);
+        for (file, text) in templates {
+            manifests.unread.add_text(UnreadText { reach: reach.of(file), ..text });
+        }
+        sorted
+    }
+}

@@ -16,6 +16,7 @@ use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde::Serialize;
 
 use super::{
+    help_end::help_end,
     outcome::Outcome,
     output::{Output, OutputFormat},
     printable::printable,
@@ -31,8 +32,12 @@ use crate::runtime::{
 /// Show certificates, or issue certificates to try the webhook with.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 success, 1 a certificate has expired or expires within 14 days (show), 2 usage error, or a file \
-                  that cannot be read or written."
+    after_help = help_end!(
+"Exit codes: 0 success, 1 a certificate has expired or expires within 14 days (show), 2 usage error, or a file \
+                  that cannot be read or written.",
+"roster certs show tls.crt",
+"roster certs dev --dir certs --name webhook.example.com",
+)
 )]
 pub(super) struct Certs {
     #[command(subcommand)]
@@ -49,6 +54,11 @@ enum Command {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = help_end!(
+    "Exit codes: 0 success, 1 a certificate has expired or expires within 14 days, 2 usage error, or a file that cannot be read.",
+    "roster certs show tls.crt",
+    "roster certs show /etc/kubernetes/pki/apiserver.crt ca.crt -o json",
+))]
 struct Show {
     /// PEM files
     #[arg(required = true, value_name = "FILE")]
@@ -59,6 +69,11 @@ struct Show {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = help_end!(
+    "Exit codes: 0 success, 2 usage error, or a file that cannot be written.",
+    "roster certs dev",
+    "roster certs dev --dir certs --name webhook.example.com --force",
+))]
 struct Dev {
     /// The folder; it is created if it does not exist
     #[arg(long, value_name = "FOLDER", default_value = "certs")]

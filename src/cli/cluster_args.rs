@@ -6,7 +6,7 @@ use roster_engine::profile::Minor;
 use roster_manifests::inventory::Inventory;
 
 use super::{messages, progress_line::ProgressLine};
-use crate::kube_api::{self, ClusterChoice, ReadCluster, Target};
+use crate::kube_api::{self, ClusterChoice, LiveError, ReadCluster, Target};
 
 /// The heading of these flags in the help.
 const HEADING: &str = "Live cluster";
@@ -40,8 +40,8 @@ pub(super) fn read(
         namespace: namespace.map(str::to_owned),
         timeout: std::time::Duration::from_secs(args.request_timeout),
     };
-    let ReadCluster { release, no_node_pools } =
-        kube_api::read(&target, wants_node_pools, into, |bytes| progress.add(bytes))?;
+    let cluster = kube_api::read(&target, wants_node_pools, into, |bytes| progress.add(bytes));
+    let ReadCluster { release, no_node_pools } = cluster.map_err(or_read_files)?;
     if release.is_none() {
         messages::warning(&format!("the cluster's release has no profile; using {}", Minor::default()));
     }
@@ -49,6 +49,14 @@ pub(super) fn read(
         messages::warning(&format!("no NodePools: {why}"));
     }
     Ok(release)
+}
+
+/// Adds to the error that no cluster is known that a command can read files instead.
+fn or_read_files(mut error: LiveError) -> LiveError {
+    if let LiveError::NoKubeconfig { flags, .. } = &mut error {
+        flags.push("-f");
+    }
+    error
 }
 
 /// The flags that choose a cluster.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
+    help_end::help_end,
     outcome::Outcome,
     output::{Output, OutputFormat},
     style::{BOLD, DIM},
@@ -19,7 +20,11 @@ use super::{
 /// Without a release: what each release changed. With a release: all its switches. With --against: what differs between
 /// the two releases.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 success, 2 usage error.")]
+#[command(after_help = help_end!(
+    "Exit codes: 0 success, 2 usage error.",
+    "roster compat 1.30                        # all its switches",
+    "roster compat 1.30 --against 1.37         # what differs between the two",
+))]
 pub(super) struct CompatArgs {
     /// A release, such as 1.30.
     minor: Option<Minor>,

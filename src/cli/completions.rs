@@ -1,20 +1,25 @@
-//! `roster completions` and `roster man`, generated from the definition of the arguments.
+//! `roster completions`: scripts for shells, generated from the definition of the arguments.
 
-use std::io::Write;
-
-use clap::Args;
+use clap::{Args, Command, builder::PossibleValuesParser};
 use clap_complete::Shell;
 
 use super::{
+    explain::codes,
+    help_end::help_end,
     outcome::Outcome,
     output::{Output, OutputFormat},
 };
 
 /// Print the completion script for a shell.
 ///
-/// For bash: `roster completions bash > /etc/bash_completion.d/roster`.
+/// For bash, zsh and fish, it completes the codes that `roster explain` knows as well.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 success, 2 usage error.")]
+#[command(after_help = help_end!(
+    "Exit codes: 0 success, 2 usage error.",
+    "roster completions bash > /etc/bash_completion.d/roster",
+    "roster completions zsh > ~/.zfunc/_roster",
+    "roster completions fish > ~/.config/fish/completions/roster.fish",
+))]
 pub(super) struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]
@@ -22,30 +27,49 @@ pub(super) struct CompletionsArgs {
 }
 
 impl CompletionsArgs {
-    pub(super) fn run(&self, definition: &mut clap::Command) -> anyhow::Result<Outcome> {
-        // The generator panics on a write error, such as a closed pipe, so it writes into memory.
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, definition, "roster", &mut script);
-        print(&script)
+    pub(super) fn run(&self, definition: Command) -> anyhow::Result<Outcome> {
+        Output::stdout(OutputFormat::Json).bytes(script(self.shell, definition)?.as_bytes())?;
+        Ok(Outcome::Success)
     }
 }
 
-/// Print the manual page, for `man -l -`.
-#[derive(Debug, Args)]
-pub(super) struct ManArgs {}
-
-impl ManArgs {
-    #[expect(clippy::unused_self, reason = "subcommands look alike")]
-    pub(super) fn run(&self, definition: &clap::Command) -> anyhow::Result<Outcome> {
-        let mut page = Vec::new();
-        clap_mangen::Man::new(definition.clone()).render(&mut page)?;
-        print(&page)
-    }
+/// The script of a shell. After `roster explain`, it completes codes besides files.
+fn script(shell: Shell, definition: Command) -> anyhow::Result<String> {
+    let mut definition = definition.mut_subcommand("explain", |explain| {
+        explain.mut_arg("targets", |targets| targets.value_parser(PossibleValuesParser::new(codes())))
+    });
+    // The generator panics on a write error, such as a closed pipe, so it writes into memory.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut definition, "roster", &mut script);
+    let script = String::from_utf8(script)?;
+    let codes = codes().join(" ");
+    Ok(match shell {
+        // Where values are known, zsh completes no files, and bash does if no value fits.
+        Shell::Zsh => script.replace(&format!(":({codes})"), &format!(":{{compadd -- {codes}; _files}}")),
+        // For arguments that are no flags, nothing is generated.
+        Shell::Fish => {
+            script + &format!("complete -c roster -n \"__fish_roster_using_subcommand explain\" -a \"{codes}\"\n")
+        }
+        _ => script,
+    })
 }
 
-fn print(bytes: &[u8]) -> anyhow::Result<Outcome> {
-    let mut out = Output::stdout(OutputFormat::Json);
-    out.write_all(bytes)?;
-    out.flush()?;
-    Ok(Outcome::Success)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::definition;
+
+    #[test]
+    fn codes_are_completed() {
+        let codes = codes().join(" ");
+        for (shell, before, after) in [
+            (Shell::Bash, "--help ", "\"\n"),
+            (Shell::Zsh, ":{compadd -- ", "; _files}' \\\n"),
+            (Shell::Fish, "using_subcommand explain\" -a \"", "\"\n"),
+        ] {
+            let script = script(shell, definition(false)).unwrap();
+            let want = format!("{before}{codes}{after}");
+            assert_eq!(script.matches(&want).count(), 1, "{shell}");
+        }
+    }
 }

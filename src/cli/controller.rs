@@ -18,6 +18,7 @@ use roster_engine::{
 
 use super::{
     cluster_args::KubeconfigArgs,
+    help_end::help_end,
     outcome::Outcome,
     server_args::{LogArgs, address, replica_identity},
 };
@@ -38,8 +39,12 @@ use crate::{
 /// --controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 stopped by a signal, 2 usage error, unusable kubeconfig, port in use, or a failure of the \
-controller itself. If the API server does not answer, or refuses, the controller tries again and is not ready."
+    after_help = help_end!(
+    "Exit codes: 0 stopped by a signal, 2 usage error, unusable kubeconfig, port in use, or a failure of the \
+controller itself. If the API server does not answer, or refuses, the controller tries again and is not ready.",
+    "roster controller --context test",
+    "roster controller --shadow                # compare only, and write nothing",
+)
 )]
 pub(crate) struct ControllerArgs {
     /// The controllers to run, by these names or by those of kube-controller-manager

@@ -11,6 +11,7 @@ use roster_manifests::decode::Document;
 use serde_json::value::RawValue;
 
 use super::{
+    help_end::help_end,
     input_texts::InputTexts,
     messages,
     outcome::Outcome,
@@ -28,7 +29,11 @@ use super::{
 /// convert them. Other objects are printed unchanged. Lost fields are listed on standard error.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 nothing was lost, 1 something was lost, 2 usage error, or an object that cannot be read or converted."
+    after_help = help_end!(
+    "Exit codes: 0 nothing was lost, 1 something was lost, 2 usage error, or an object that cannot be read or converted.",
+    "roster convert --to EndpointSlice endpoints.yaml",
+    "kubectl get endpointslices -o yaml | roster convert --to Endpoints -f -",
+)
 )]
 pub(super) struct ConvertArgs {
     /// What to convert to: a kind, or a version of EndpointSlice or `EndpointPolicy`.

@@ -9,6 +9,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use roster_engine::phrase::counted;
 
 use super::{
+    help_end::help_end,
     outcome::Outcome,
     output::{Output, OutputFormat},
     style::{DIM, RED},
@@ -29,7 +30,11 @@ use crate::{
 /// kubectl -n roster-system port-forward deployment/roster-shadow 10270:8081
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 nothing differs, 1 something differs, 2 usage error, or the shadow does not answer or does not see all of the cluster."
+    after_help = help_end!(
+    "Exit codes: 0 nothing differs, 1 something differs, 2 usage error, or the shadow does not answer or does not see all of the cluster.",
+    "roster drift",
+    "roster drift -n shop -o json --server http://127.0.0.1:10270",
+)
 )]
 pub(super) struct DriftArgs {
     /// The address of the shadow

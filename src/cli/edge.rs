@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::{
     cluster_args::KubeconfigArgs,
+    help_end::help_end,
     outcome::Outcome,
     scheme_arg::SchemeArg,
     server_args::{AdminArgs, LogArgs, file_mode, listen_address},
@@ -28,7 +29,11 @@ use crate::{
 /// Serve kube-proxy and other clients of one node what they read from the API server, without the endpoints that the
 /// node must not use.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 stopped by a signal, 2 usage error, or the server cannot start or fails.")]
+#[command(after_help = help_end!(
+    "Exit codes: 0 stopped by a signal, 2 usage error, or the server cannot start or fails.",
+    "roster edge --node edge-1 --scheme superedge",
+    "roster edge --node edge-1 --listen unix:/run/roster/edge.sock",
+))]
 pub(crate) struct EdgeArgs {
     /// Name of the node, as its Node object has it
     #[arg(long, value_name = "NAME", env = "NODE_NAME", value_parser = node_name)]

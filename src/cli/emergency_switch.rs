@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::{
     cluster_args::KubeconfigArgs,
+    help_end::help_end,
     messages,
     outcome::Outcome,
     output::{Output, OutputFormat},
@@ -30,7 +31,11 @@ use crate::{
 /// restores it. Responses of webhooks that are still reachable remain in effect. Only these fields of the two webhook
 /// configurations are written.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, or nothing to do, 2 usage error, or a change failed.")]
+#[command(after_help = help_end!(
+    "Exit codes: 0 done, or nothing to do, 2 usage error, or a change failed.",
+    "roster disable --dry-run",
+    "roster disable --context prod",
+))]
 pub(super) struct DisableArgs {
     #[command(flatten)]
     args: EmergencyArgs,
@@ -41,7 +46,11 @@ pub(super) struct DisableArgs {
 /// Restores the previous failurePolicy of Roster's webhooks. A failurePolicy that was changed in the meantime is left
 /// alone.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, or nothing to do, 2 usage error, or a change failed.")]
+#[command(after_help = help_end!(
+    "Exit codes: 0 done, or nothing to do, 2 usage error, or a change failed.",
+    "roster enable --dry-run",
+    "roster enable --context prod",
+))]
 pub(super) struct EnableArgs {
     #[command(flatten)]
     args: EmergencyArgs,

@@ -2,7 +2,7 @@
 //!
 //! One file or folder for each subcommand. The files below are shared:
 //! input (`input_*`, `directory_input`, `manifest_texts`, `duplicate_places`, `cluster_args`, `service_choice`, `render`), output
-//! (`output`, `table`, `column_layout`, `style`, `printable`, `exact_json`, `xml_text`, `findings_report`), messages.
+//! (`output`, `table`, `column_layout`, `style`, `printable`, `exact_json`, `xml_text`, `findings_report`), messages, help (`help_end`, `reference`).
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
@@ -25,11 +25,13 @@ mod emergency_switch;
 mod exact_json;
 mod explain;
 mod findings_report;
+mod help_end;
 mod input_objects;
 mod input_paths;
 mod input_texts;
 mod known_input;
 mod line_diff;
+mod man;
 mod manifest_files;
 mod messages;
 mod migrate;
@@ -48,6 +50,7 @@ mod service_choice;
 mod style;
 mod table;
 mod test;
+mod version;
 mod view;
 mod xml_text;
 
@@ -55,6 +58,7 @@ use crate::{
     deploy::{ServerPermissions, ShadowPermissions},
     servers,
 };
+use help_end::help_end;
 use outcome::Outcome;
 use output::Color;
 
@@ -64,7 +68,12 @@ use output::Color;
 #[derive(Debug, Parser)]
 #[command(name = "roster", version, propagate_version = false, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 nothing to act on, 1 there is (the help of each command says what), 2 usage error or unreadable input."
+    after_help = help_end!(
+"Exit codes: 0 nothing to act on, 1 there is (the help of each command says what), 2 usage error or unreadable input.",
+"roster explain -f cluster.yaml web        # which pods serve it",
+"roster lint deploy/                       # mistakes in manifests",
+"roster plan --context prod -A             # what the controllers would write",
+)
 )]
 struct Cli {
     /// When to use colours. The variable `NO_COLOR` is respected.
@@ -95,8 +104,8 @@ enum Command {
     Disable(emergency_switch::DisableArgs),
     Enable(emergency_switch::EnableArgs),
     Completions(completions::CompletionsArgs),
-    #[command(hide = true)]
-    Man(completions::ManArgs),
+    Man(man::ManArgs),
+    Version(version::VersionArgs),
 }
 
 /// The reference of the command line in Markdown: the text of `docs/cli.md`.
@@ -142,8 +151,9 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
         Command::Certs(args) => args.run(),
         Command::Disable(args) => args.run(),
         Command::Enable(args) => args.run(),
-        Command::Completions(args) => args.run(&mut definition(false)),
-        Command::Man(args) => args.run(&definition(false)),
+        Command::Completions(args) => args.run(definition(false)),
+        Command::Man(args) => args.run(definition(false)),
+        Command::Version(args) => args.run(),
     }
 }
 

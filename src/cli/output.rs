@@ -133,6 +133,12 @@ impl Output {
         Ok(self.out.write_all(b"\n")?)
     }
 
+    /// Prints a text of another program, unchanged.
+    pub(super) fn bytes(mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)?;
+        self.flush()
+    }
+
     /// Prints objects exactly as they were read: as YAML documents, as one JSON document, or as lines.
     pub(super) fn objects(&mut self, format: OutputFormat, objects: &[&RawValue]) -> anyhow::Result<()> {
         if format == OutputFormat::Yaml {

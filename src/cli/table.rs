@@ -1,6 +1,7 @@
 //! Tables for people: columns two spaces apart, as `kubectl` prints them.
 //!
-//! On a terminal, cells wrap so that lines fit. Elsewhere a row is one line, for `grep` and `awk`.
+//! On a terminal, cells wrap so that lines fit, and the columns that do not fit stand below the others. Elsewhere a row is one
+//! line, for `grep` and `awk`.
 
 use std::{
     borrow::Cow,
@@ -86,6 +87,16 @@ impl<'a, const N: usize> Table<'a, N> {
     }
 }
 
+/// How many of the columns stand beside each other on a screen of this width: at least `least`, the first ones.
+pub(super) fn columns_that_fit(heading: &[&str], rows: &[Vec<Cell>], least: usize, width: Option<usize>) -> usize {
+    let fits = |columns: &usize| {
+        let texts = rows.iter().map(|row| row[..*columns].iter().map(|cell| cell.text.as_str()).collect());
+        let all: Vec<Vec<&str>> = texts.chain([heading[..*columns].to_vec()]).collect();
+        ColumnLayout::of(all.iter().map(|row| row.iter().copied()), 0, width).is_one_line()
+    };
+    (least..=heading.len()).rev().find(fits).unwrap_or(least)
+}
+
 /// Writes a heading and rows with as many cells, for tables whose columns depend on the input.
 pub(super) fn write_rows<'a>(
     out: &mut dyn Write,
@@ -148,25 +159,35 @@ mod tests {
     }
 
     #[test]
-    fn all_columns_wrap_if_they_must() {
+    fn as_many_columns_are_shown_as_fit() {
+        let row = ["node-1, node-2".into(), "0".into(), "1".into()].to_vec();
+        let heading = ["NODES", "shop/checkout", "shop/web"];
+        for (width, want) in [(None, 3), (Some(34), 3), (Some(33), 3), (Some(32), 3), (Some(31), 2), (Some(9), 1)] {
+            assert_eq!(columns_that_fit(&heading, std::slice::from_ref(&row), 1, width), want, "{width:?}");
+        }
+    }
+
+    #[test]
+    fn columns_wrap_and_stand_below_others_if_they_must() {
         let mut table = Table::new(["SERVICE", "PODS", "DETAIL"]);
         table.push(["shop/web".into(), "web-lr6nq65xss-7jjqk, web-mg4zj".into(), "no container has the port".into()]);
         for (width, want) in [
             (
                 60,
                 "\
-SERVICE   PODS                   DETAIL
-shop/web  web-lr6nq65xss-7jjqk,  no container has the port
-          web-mg4zj
+SERVICE   PODS                             DETAIL
+shop/web  web-lr6nq65xss-7jjqk, web-mg4zj  no container has
+                                           the port
 ",
             ),
             (
                 40,
                 "\
-SERVICE   PODS            DETAIL
-shop/web  web-lr6nq65xss  no container
-          -7jjqk,         has the port
+SERVICE   PODS
+    DETAIL
+shop/web  web-lr6nq65xss-7jjqk,
           web-mg4zj
+    no container has the port
 ",
             ),
         ] {

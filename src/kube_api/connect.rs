@@ -1,11 +1,12 @@
 //! The client of a cluster's API server.
 
-use std::time::Duration;
+use std::{env, fmt::Display, io, path::Path, time::Duration};
 
 use kube::{
     Client, Config,
-    config::{KubeConfigOptions, Kubeconfig},
+    config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
+use roster_engine::phrase::any_of;
 use roster_manifests::decode::DecodeError;
 
 use super::{answers::RequestMetrics, cluster::ClusterChoice, http_client::client_of};
@@ -27,6 +28,14 @@ pub enum LiveError {
     /// There is no usable configuration.
     #[error("cannot tell which cluster is meant: {0}")]
     Config(String),
+    /// There is no file, and flags name another cluster.
+    #[error("no kubeconfig at {place}: use {}", any_of(flags))]
+    NoKubeconfig {
+        /// The path of the file, and who chose it.
+        place: String,
+        /// The flags.
+        flags: Vec<&'static str>,
+    },
     /// The client cannot be set up.
     #[error("cannot set up the client of {0}")]
     Client(String, #[source] kube::Error),
@@ -60,14 +69,46 @@ pub(crate) async fn connect(target: &Target) -> Result<Client, LiveError> {
 pub(crate) async fn config(choice: &ClusterChoice) -> Result<Config, LiveError> {
     // An error means that a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let wrong = |e: &dyn std::fmt::Display| LiveError::Config(e.to_string());
     let options = KubeConfigOptions { context: choice.context.clone(), ..KubeConfigOptions::default() };
-    match &choice.kubeconfig {
-        Some(path) => {
-            let file = Kubeconfig::read_from(path).map_err(|e| wrong(&e))?;
-            Config::from_custom_kubeconfig(file, &options).await.map_err(|e| wrong(&e))
+    let config = match &choice.kubeconfig {
+        Some(path) => match Kubeconfig::read_from(path) {
+            Ok(file) => Config::from_custom_kubeconfig(file, &options).await,
+            Err(error) => Err(error),
+        },
+        None if choice.context.is_some() => Config::from_kubeconfig(&options).await,
+        None => return Config::infer().await.map_err(|error| unusable(choice, infer_cause(&error), &error)),
+    };
+    config.map_err(|error| unusable(choice, Some(&error), &error))
+}
+
+/// The fault of the kubeconfig, if it is to blame: in a pod, the service account comes first.
+fn infer_cause(error: &InferConfigError) -> Option<&KubeconfigError> {
+    let is_in_pod = env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+    std::error::Error::source(error).filter(|_| !is_in_pod)?.downcast_ref()
+}
+
+/// The error about a configuration that cannot be used. `cause` is the fault of the kubeconfig.
+fn unusable(choice: &ClusterChoice, cause: Option<&KubeconfigError>, error: &dyn Display) -> LiveError {
+    match cause {
+        Some(KubeconfigError::ReadConfig(why, path)) if why.kind() == io::ErrorKind::NotFound => {
+            let flags = match (&choice.kubeconfig, &choice.context) {
+                (Some(_), _) => vec!["another --kubeconfig"],
+                (None, Some(_)) => vec!["--kubeconfig"],
+                (None, None) => vec!["--context", "--kubeconfig"],
+            };
+            let is_of_variable =
+                choice.kubeconfig.is_none() && env::var_os("KUBECONFIG").is_some_and(|v| !v.is_empty());
+            let variable = if is_of_variable { " ($KUBECONFIG)" } else { "" };
+            LiveError::NoKubeconfig { place: format!("{}{variable}", from_home(path)), flags }
         }
-        None if choice.context.is_some() => Config::from_kubeconfig(&options).await.map_err(|e| wrong(&e)),
-        None => Config::infer().await.map_err(|e| wrong(&e)),
+        Some(cause) => LiveError::Config(cause.to_string()),
+        None => LiveError::Config(error.to_string()),
     }
+}
+
+/// A path as a shell abbreviates it: `~/.kube/config`.
+fn from_home(path: &Path) -> String {
+    let home = env::home_dir().filter(|home| !home.as_os_str().is_empty());
+    let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+    below.map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()))
 }

@@ -8,6 +8,7 @@ pub(crate) mod async_runtime;
 pub(crate) mod back_off;
 pub(crate) mod background_thread;
 pub mod bearer_tokens;
+pub(crate) mod browser_text;
 pub mod certificates;
 pub mod clock;
 pub(crate) mod file_lock;

@@ -25,6 +25,7 @@ mod serve;
 mod stale;
 mod test;
 mod view;
+mod width;
 mod workloads;
 
 use std::path::{Path, PathBuf};

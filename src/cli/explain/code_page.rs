@@ -1,6 +1,9 @@
 //! `roster explain CODE`: the page of a reason or of a rule, as in `docs/reasons.md` and `docs/rules.md`.
 
-use std::io::{self, Write};
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+};
 
 use anyhow::Error;
 use roster_admission::{Remedy, Rule};
@@ -61,21 +64,31 @@ pub(super) fn is_code(text: &str) -> bool {
     !of(text).is_empty()
 }
 
+/// The codes that have a page, sorted, each once.
+pub(in crate::cli) fn codes() -> Vec<&'static str> {
+    let codes: BTreeSet<&str> = all_codes().collect();
+    codes.into_iter().collect()
+}
+
+/// The codes of all reasons, then those of all rules.
+fn all_codes() -> impl Iterator<Item = &'static str> {
+    Reason::ALL.iter().map(|r| r.code()).chain(Rule::ALL.iter().map(|r| r.code()))
+}
+
 /// Most codes that are suggested.
 const MAX_SUGGESTED: usize = 3;
 
 /// The codes that were most likely meant: the one that is mistyped, or else those that contain the text, or else those that
 /// contain what is like it.
 pub(super) fn suggestions(text: &str) -> Vec<&'static str> {
-    let codes = || Reason::ALL.iter().map(|r| r.code()).chain(Rule::ALL.iter().map(|r| r.code()));
-    if let Some(code) = mistyped(text, codes(), |code| code) {
+    if let Some(code) = mistyped(text, all_codes(), |code| code) {
         return vec![code];
     }
-    let containing: Vec<&'static str> = codes().filter(|code| has_word(code, text)).collect();
+    let containing: Vec<&'static str> = all_codes().filter(|code| has_word(code, text)).collect();
     if !containing.is_empty() {
         return first_of(containing);
     }
-    let parts: Vec<(String, &'static str)> = codes().flat_map(|code| parts_like(code, text)).collect();
+    let parts: Vec<(String, &'static str)> = all_codes().flat_map(|code| parts_like(code, text)).collect();
     let Some((part, _)) = nearest(text, &parts, |(part, _)| part) else { return Vec::new() };
     first_of(parts.iter().filter(|(of, _)| of == part).map(|(_, code)| *code).collect())
 }

@@ -25,12 +25,14 @@ use roster_engine::{
 use roster_manifests::inventory::{Index, ServiceFindings};
 
 use super::{
+    help_end::help_end,
     input_objects::{InputArgs, InputObjects, NOTHING_TO_READ, ReleaseArgs},
     messages,
     outcome::Outcome,
     output::{Output, command_formats},
     view::{NodeView, SchemeArgs, ViewInput},
 };
+pub(super) use code_page::codes;
 use explainer::Explainer;
 
 /// Show which pods serve a Service, and why the others do not; or what a code means.
@@ -50,7 +52,12 @@ use explainer::Explainer;
 /// Where there is nothing to read, the arguments are codes of reasons and rules: `roster explain not-ready` prints what
 /// the code means, and what to do.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 no findings, 1 there are warnings or errors, 2 usage error or unreadable input.")]
+#[command(after_help = help_end!(
+    "Exit codes: 0 no findings, 1 there are warnings or errors, 2 usage error or unreadable input.",
+    "roster explain -f cluster.yaml web        # which pods serve it",
+    "roster explain --context prod -n shop --problems-only",
+    "roster explain selector-matches-nothing   # what a code means",
+))]
 pub(super) struct ExplainArgs {
     #[command(flatten)]
     input: InputArgs,

@@ -5,10 +5,15 @@ mod topology;
 
 use clap::{Args, Subcommand};
 
-use super::outcome::Outcome;
+use super::{help_end::help_end, outcome::Outcome};
 
 /// Show how to replace what Kubernetes no longer has.
 #[derive(Debug, Args)]
+#[command(after_help = help_end!(
+    "Exit codes: 0 nothing to migrate, 1 there is something to migrate, 2 usage error or unreadable input.",
+    "roster migrate topology -f cluster.yaml",
+    "roster migrate topology --context edge -A -o kubectl > migrate.sh",
+))]
 pub(super) struct MigrateArgs {
     #[command(subcommand)]
     what: What,

@@ -17,6 +17,7 @@ use serde::Serialize;
 use super::patches::ObjectPatch;
 use crate::cli::{
     findings_report::FindingsReport,
+    help_end::help_end,
     input_objects::{InputArgs, InputObjects, ReleaseArgs},
     outcome::Outcome,
     output::{ItemWriter, Output, OutputFormat, command_formats},
@@ -45,7 +46,11 @@ const NODES: usize = 8;
 /// difference.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 no Service has topology keys, 1 there is something to migrate, 2 usage error or unreadable input."
+    after_help = help_end!(
+    "Exit codes: 0 no Service has topology keys, 1 there is something to migrate, 2 usage error or unreadable input.",
+    "roster migrate topology -f cluster.yaml",
+    "roster migrate topology --context edge -A -o kubectl > migrate.sh",
+)
 )]
 pub(super) struct TopologyArgs {
     #[command(flatten)]

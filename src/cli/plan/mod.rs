@@ -17,6 +17,7 @@ use roster_engine::{
 use roster_manifests::inventory::ServiceFindings;
 
 use super::{
+    help_end::help_end,
     input_objects::{InputArgs, ReleaseArgs},
     outcome::Outcome,
     output::{Output, command_formats},
@@ -30,7 +31,12 @@ use planner::Planner;
 /// Some states make the controllers write the same object again at every sync: these are listed as "endless update by
 /// upstream" and do not count as changes. Where no ready address of a Service is published, the reasons follow.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 nothing to do, 1 something to do, 2 usage error or unreadable input.")]
+#[command(after_help = help_end!(
+    "Exit codes: 0 nothing to do, 1 something to do, 2 usage error or unreadable input.",
+    "kubectl get svc,ep,endpointslices,pods,nodes -A -o yaml | roster plan -f -",
+    "roster plan -f cluster.yaml -n shop web -o diff",
+    "roster plan --context prod -A --against 1.37  # what an upgrade changes",
+))]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     input: InputArgs,

@@ -147,20 +147,18 @@ SERVICES  OBJECT         1.30  1.37     DIFFERENCE                              
             (
                 Some(80),
                 "\
-SERVICES  OBJECT         1.30  1.37     DIFFERENCE        EXAMPLES
-4         EndpointSlice  none  update   readiness, hints  shop/hints-0,
-                                                          shop/hints-1 and 2
-                                                          more
-          Endpoints      none  update   label
-                                        endpoints.
-                                        kubernetes.io/
-                                        managed-by
-3         Endpoints      none  update   label             shop/a, shop/b and 1
-                                        endpoints.        more
-                                        kubernetes.io/
-                                        managed-by only
-1         EndpointSlice  none  create   the whole object  shop/new
-1         Endpoints      none  rewrite  endless update    shop/loop
+SERVICES  OBJECT         1.30  1.37     DIFFERENCE
+    EXAMPLES
+4         EndpointSlice  none  update   readiness, hints
+    shop/hints-0, shop/hints-1 and 2 more
+          Endpoints      none  update   label endpoints.kubernetes.io/managed-by
+3         Endpoints      none  update   label endpoints.kubernetes.io/managed-by
+                                        only
+    shop/a, shop/b and 1 more
+1         EndpointSlice  none  create   the whole object
+    shop/new
+1         Endpoints      none  rewrite  endless update
+    shop/loop
 ",
             ),
         ] {

@@ -17,6 +17,7 @@ use clap::{Args, ValueEnum};
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::{
+    help_end::help_end,
     messages,
     outcome::Outcome,
     output::{Output, OutputFormat},
@@ -37,8 +38,12 @@ use source_args::SourceArgs;
 /// reviewed; in a cluster, the webhook configurations select the namespaces.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 all objects are allowed, 1 an object is denied or does not fit its workloads (or has a \
-                  warning, with --warnings-as-errors), 2 usage error or unreadable input."
+    after_help = help_end!(
+    "Exit codes: 0 all objects are allowed, 1 an object is denied or does not fit its workloads (or has a \
+                  warning, with --warnings-as-errors), 2 usage error or unreadable input.",
+    "roster review -f service.yaml",
+    "roster review -f deploy/ -o objects       # as the webhook would store them",
+)
 )]
 pub(super) struct ReviewArgs {
     #[command(flatten)]

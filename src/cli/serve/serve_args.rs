@@ -12,6 +12,7 @@ use clap::Args;
 use super::{ServeOptions, access_args::AccessArgs, compose, webhook_args::WebhookArgs};
 use crate::{
     cli::{
+        help_end::help_end,
         outcome::Outcome,
         output::{Output, OutputFormat},
         server_args::{AdminArgs, LogArgs, address},
@@ -22,7 +23,11 @@ use crate::{
 
 /// Run the REST API, the admission webhook, or both.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 stopped by a signal, 2 usage error, or the server cannot start or fails.")]
+#[command(after_help = help_end!(
+    "Exit codes: 0 stopped by a signal, 2 usage error, or the server cannot start or fails.",
+    "roster serve --dev                        # REST API and webhook, to try them",
+    "roster serve --listen 127.0.0.1:8080 --token-file tokens.txt",
+))]
 pub(crate) struct Serve {
     #[arg(long, value_name = "ADDRESS", env = "ROSTER_LISTEN", value_parser = address, help = listen_help())]
     listen: Option<SocketAddr>,

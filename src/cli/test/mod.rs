@@ -15,6 +15,7 @@ use anyhow::{anyhow, ensure};
 use clap::{Args, ValueEnum};
 
 use super::{
+    help_end::help_end,
     input_paths::expand,
     messages,
     outcome::Outcome,
@@ -29,7 +30,11 @@ use test_run::{FileResults, TestDocument, TestSummary};
 /// the expectations (docs/test.md). With -k and --chart, what is rendered is among the inputs of each of them. No cluster is
 /// needed.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 all tests pass, 1 a test fails, 2 usage error, or a file that cannot be read.")]
+#[command(after_help = help_end!(
+    "Exit codes: 0 all tests pass, 1 a test fails, 2 usage error, or a file that cannot be read.",
+    "roster test                               # every roster-test.yaml below here",
+    "roster test tests/ --filter canary -o junit > results.xml",
+))]
 pub(super) struct TestArgs {
     /// Test files, and directories in which to look for roster-test.yaml and *.roster-test.yaml.
     #[arg(value_name = "FILE|DIR", default_value = ".")]

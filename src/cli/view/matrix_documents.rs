@@ -1,13 +1,13 @@
 //! The JSON and YAML of `roster view --all-nodes`.
 
-use roster_engine::{model::Text, view::ServiceUse};
+use roster_engine::{model::Text, view::MatrixCell};
 use roster_manifests::inventory::whole;
 use serde::Serialize;
 
 use super::{MatrixRun, matrix_table::service_name};
 use crate::cli::output::{ItemWriter, Output, OutputFormat};
 
-/// Nodes that serve all Services alike.
+/// Nodes that use the same endpoints of all Services.
 #[derive(Serialize)]
 struct RowItem<'a> {
     nodes: Vec<&'a Text>,
@@ -42,7 +42,7 @@ pub(super) fn print(run: &MatrixRun<'_>, format: OutputFormat, out: &mut Output)
     let names: Vec<String> = matrix.services().map(service_name).collect();
     let mut items = ItemWriter::start(out, format)?;
     for row in &matrix.rows {
-        let services = names.iter().zip(matrix.cells(row)).map(|(name, uses)| CellItem::of(name, uses)).collect();
+        let services = names.iter().zip(matrix.cells(row)).map(|(name, cell)| CellItem::of(name, cell)).collect();
         let nodes = row.nodes.iter().map(|node| &node.name).collect();
         items.write(&ItemWriter::item(format, &RowItem { nodes, empty: row.empty, services })?)?;
     }
@@ -58,7 +58,7 @@ pub(super) fn print(run: &MatrixRun<'_>, format: OutputFormat, out: &mut Output)
 }
 
 impl<'a> CellItem<'a> {
-    fn of(service: &'a str, uses: Option<ServiceUse>) -> Self {
+    fn of(service: &'a str, MatrixCell { uses, .. }: MatrixCell) -> Self {
         Self {
             service,
             used: uses.map(|uses| uses.used),

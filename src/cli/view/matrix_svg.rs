@@ -67,7 +67,7 @@ pub(super) fn write(run: &MatrixRun<'_>, out: &mut dyn Write) -> io::Result<bool
         )?;
         for (place, service) in matrix.services().take(columns).enumerate() {
             let x = MARGIN + ROW_NAMES + place * CELL.0;
-            let uses = matrix.cell(row, place);
+            let uses = matrix.cell(row, place).uses;
             let about = format!("{}, {}: {}", nodes, service_name(service), spoken(uses));
             cell(out, (x, y), uses, &about)?;
         }

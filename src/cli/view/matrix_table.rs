@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io::Write};
 use roster_engine::{
     model::{Node, Service},
     phrase::counted,
-    view::{ServiceUse, Verdict},
+    view::{MatrixCell, ServiceUse, Verdict},
 };
 
 use super::MatrixRun;
@@ -13,13 +13,15 @@ use crate::cli::{
     findings_report::FindingsReport,
     output::{Output, OutputFormat},
     style::{BOLD, DIM, GREEN, RED, YELLOW},
-    table::{Cell, write_rows},
+    table::{Cell, columns_that_fit, write_rows},
 };
 
 /// Most Services that have a column.
 const COLUMNS: usize = 8;
 /// Most groups of nodes that have a row.
 const ROWS: usize = 24;
+/// Most cells of a table with all Services and groups of nodes, which are a product.
+const CELLS: usize = 1 << 20;
 /// Most nodes of a group that are named.
 pub(super) const NAMED: usize = 3;
 
@@ -27,22 +29,31 @@ pub(super) const NAMED: usize = 3;
 pub(super) fn print(run: &MatrixRun<'_>, format: OutputFormat, out: &mut Output) -> anyhow::Result<bool> {
     let wide = format == OutputFormat::Wide;
     let matrix = &run.matrix;
-    let (columns, rows) = if wide { (usize::MAX, usize::MAX) } else { (COLUMNS, ROWS) };
-    let shown: Vec<&Service> = matrix.services().take(columns).collect();
-    writeln!(out, "{BOLD}{}{BOLD:#}", run.account())?;
-    let names: Vec<String> = shown.iter().map(|service| service_name(service)).collect();
+    let width = out.width();
+    let most = if wide { CELLS } else { COLUMNS };
+    let names: Vec<String> = matrix.services().take(most).map(service_name).collect();
     let heading: Vec<&str> = ["NODES", "EMPTY"].into_iter().chain(names.iter().map(String::as_str)).collect();
-    let lines = lines(run, shown.len(), rows);
-    let cells: Vec<Vec<Cell>> = lines.iter().take(rows).map(|line| line.cells(wide)).collect();
-    if !cells.is_empty() && !shown.is_empty() {
-        let width = out.width();
-        write_rows(out, &heading, cells.iter().map(Vec::as_slice), 0, width)?;
+    let rows = if wide { CELLS / names.len().max(1) } else { ROWS };
+    let cells = |services: usize| -> (Vec<Vec<Cell>>, usize) {
+        let lines = lines(run, services, rows);
+        (lines.iter().take(rows).map(|line| line.cells(wide)).collect(), lines.len())
+    };
+    let (mut table, mut lines) = cells(names.len());
+    let mut shown = names.len();
+    if !wide && !names.is_empty() {
+        shown = columns_that_fit(&heading, &table, 3, width) - 2;
+        (table, lines) = cells(shown);
     }
-    let more_rows = lines.len().saturating_sub(rows);
-    let more_columns = matrix.services().len() - shown.len();
+    writeln!(out, "{BOLD}{}{BOLD:#}", run.account())?;
+    if !table.is_empty() && shown > 0 {
+        write_rows(out, &heading[..shown + 2], table.iter().map(Vec::as_slice), 0, width)?;
+    }
+    let more_rows = lines.saturating_sub(rows);
+    let more_columns = matrix.services().len() - shown;
     let more = [(more_rows, "group of nodes", "groups of nodes"), (more_columns, "Service", "Services")];
     for (more, one, many) in more.into_iter().filter(|(more, ..)| *more > 0) {
-        writeln!(out, "{DIM}and {more} more {}: -o wide shows all{DIM:#}", if more == 1 { one } else { many })?;
+        let all = if wide { "json has" } else { "wide shows" };
+        writeln!(out, "{DIM}and {more} more {}: -o {all} all{DIM:#}", if more == 1 { one } else { many })?;
     }
     writeln!(out)?;
     let report = FindingsReport::of_input(&run.input.findings(), wide);
@@ -53,28 +64,39 @@ pub(super) fn print(run: &MatrixRun<'_>, format: OutputFormat, out: &mut Output)
     Ok(matrix.empty() > 0)
 }
 
-/// Nodes with equal cells, as far as they are shown.
+/// Nodes with equal numbers, as far as they are shown.
 struct MatrixLine<'a> {
     nodes: Vec<&'a Node>,
     /// The least and the most Services without an endpoint.
     empty: (usize, usize),
-    cells: Vec<Option<ServiceUse>>,
+    cells: Vec<LineCell>,
 }
 
-/// The lines of the table: the rows of the matrix; if these are too many, nodes that agree in the shown columns.
+/// How the nodes of a line serve a Service.
+struct LineCell {
+    cell: MatrixCell,
+    /// Whether their endpoints are not the same.
+    differs: bool,
+}
+
+/// The lines of the table: the rows of the matrix; if these are too many, nodes with the same numbers in the shown columns.
 fn lines<'a>(run: &'a MatrixRun<'_>, columns: usize, most: usize) -> Vec<MatrixLine<'a>> {
     let matrix = &run.matrix;
     let mut lines: Vec<MatrixLine<'a>> = Vec::new();
     let mut places: BTreeMap<Vec<Option<ServiceUse>>, usize> = BTreeMap::new();
     for row in &matrix.rows {
-        let cells: Vec<Option<ServiceUse>> = matrix.cells(row).take(columns).collect();
-        let known = if matrix.rows.len() > most { places.get(&cells) } else { None };
-        if let Some(place) = known {
-            let line = &mut lines[*place];
+        let cells = || matrix.cells(row).take(columns);
+        let place = if matrix.rows.len() > most {
+            *places.entry(cells().map(|cell| cell.uses).collect()).or_insert(lines.len())
+        } else {
+            lines.len()
+        };
+        if let Some(line) = lines.get_mut(place) {
             line.nodes.extend(&row.nodes);
             line.empty = (line.empty.0.min(row.empty), line.empty.1.max(row.empty));
+            line.cells.iter_mut().zip(cells()).for_each(|(known, cell)| known.differs |= known.cell != cell);
         } else {
-            places.insert(cells.clone(), lines.len());
+            let cells = cells().map(|cell| LineCell { cell, differs: false }).collect();
             lines.push(MatrixLine { nodes: row.nodes.clone(), empty: (row.empty, row.empty), cells });
         }
     }
@@ -89,7 +111,7 @@ impl MatrixLine<'_> {
         };
         let empty = Cell::styled(empty, if self.empty.1 > 0 { RED } else { DIM });
         let nodes = group_text(&self.nodes, if wide { usize::MAX } else { NAMED });
-        [nodes.into(), empty].into_iter().chain(self.cells.iter().map(|uses| cell(*uses))).collect()
+        [nodes.into(), empty].into_iter().chain(self.cells.iter().map(cell)).collect()
     }
 }
 
@@ -106,14 +128,15 @@ pub(super) fn group_text(nodes: &[&Node], named: usize) -> String {
     }
 }
 
-fn cell(uses: Option<ServiceUse>) -> Cell {
-    let Some(uses) = uses else { return Cell::styled("-", DIM) };
+fn cell(LineCell { cell, differs }: &LineCell) -> Cell {
+    let Some(uses) = cell.uses else { return Cell::styled("-", DIM) };
     let style = match uses.used {
         0 => RED,
         used if used < uses.of => YELLOW,
         _ => GREEN,
     };
-    Cell::styled(cell_text(uses), style)
+    let each = if *differs { " each" } else { "" };
+    Cell::styled(cell_text(uses) + each, style)
 }
 
 /// The number of endpoints; where there is none, what becomes of connections.

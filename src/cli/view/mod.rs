@@ -18,6 +18,7 @@ use clap::Args;
 
 use self::node_view::NodeRun;
 use super::{
+    help_end::help_end,
     input_objects::{InputArgs, InputObjects, ReleaseArgs},
     outcome::Outcome,
     output::{Output, OutputFormat, command_formats},
@@ -45,7 +46,12 @@ pub(super) use view_input::ViewInput;
 /// those that the controllers would write are viewed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 the node serves all Services, 1 there are warnings or errors, 2 usage error or unreadable input."
+    after_help = help_end!(
+    "Exit codes: 0 the node serves all Services, 1 there are warnings or errors, 2 usage error or unreadable input.",
+    "roster view --node edge-1 -f cluster.yaml svc/web",
+    "roster view --all-nodes -A --context prod",
+    "roster view --diff before.yaml after.yaml # what a change does to nodes",
+)
 )]
 pub(super) struct ViewArgs {
     #[command(flatten)]

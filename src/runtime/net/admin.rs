@@ -5,13 +5,13 @@ use std::{fmt::Write, sync::Arc};
 use axum::{
     Router,
     extract::{RawQuery, State},
-    http::{StatusCode, header},
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
     routing::get,
 };
 
 use super::{health::Health, heartbeat::Heartbeat, readiness::CheckResult, readiness_reports::ReadinessReports};
-use crate::runtime::telemetry::registry::CONTENT_TYPE;
+use crate::runtime::{browser_text::text_headers, telemetry::registry::CONTENT_TYPE};
 
 /// The routes of the admin listener.
 pub(super) fn router(heartbeat: Heartbeat, readiness: Arc<ReadinessReports>, health: Health) -> Router {
@@ -59,9 +59,9 @@ fn report(checks: &[CheckResult], verbose: bool, excluded: impl Fn(&str) -> bool
     }
 }
 
-async fn metrics(State(health): State<Health>) -> Response {
+async fn metrics(State(health): State<Health>, headers: HeaderMap) -> Response {
     match health.metrics.encode() {
-        Ok(text) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
+        Ok(text) => (text_headers(CONTENT_TYPE, &headers), text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }

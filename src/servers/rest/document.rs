@@ -17,6 +17,7 @@ use utoipa::{
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::{content_encoding, problem::ProblemBody, problem_responses, schema::answer::ClusterLineSchema};
+use crate::runtime::browser_text::text_headers;
 
 /// The head of the `OpenAPI` document: what it says besides the routes.
 #[derive(OpenApi)]
@@ -148,8 +149,8 @@ async fn page_headers(request: Request, next: Next) -> Response {
 const SAMPLE: &str = include_str!("../../../examples/shop.yaml");
 
 /// The sample cluster, so that the first call needs no file.
-pub(super) async fn sample() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/yaml")], SAMPLE)
+pub(super) async fn sample(headers: HeaderMap) -> impl IntoResponse {
+    (text_headers("application/yaml", &headers), SAMPLE)
 }
 
 /// The start page redirects to the documentation.

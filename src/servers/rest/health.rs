@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::{extract::State, http::header, response::IntoResponse};
+use axum::{extract::State, http::HeaderMap, response::IntoResponse};
 
 use super::{
     RestApp,
     problem::{ApiError, ProblemKind},
     problem_responses,
 };
-use crate::runtime::telemetry::registry::CONTENT_TYPE;
+use crate::runtime::{browser_text::text_headers, telemetry::registry::CONTENT_TYPE};
 
 /// The liveness of the process, under its older name
 ///
@@ -65,18 +65,23 @@ pub(super) async fn readyz(State(app): State<Arc<RestApp>>) -> Result<&'static s
 
 /// Metrics
 ///
-/// In the `OpenMetrics` text format.
+/// In the `OpenMetrics` text format. A browser gets them as plain text.
 #[utoipa::path(
     get,
     path = "/metrics",
     tag = "about",
     responses(
-        (status = 200, description = "OpenMetrics.", body = String,
-            content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8"),
+        (status = 200, description = "OpenMetrics.", content(
+            (String = "application/openmetrics-text; version=1.0.0; charset=utf-8"),
+            (String = "text/plain; charset=utf-8"),
+        )),
         problem_responses::MetricsProblems,
     ),
 )]
-pub(super) async fn metrics(State(app): State<Arc<RestApp>>) -> Result<impl IntoResponse, ApiError> {
+pub(super) async fn metrics(
+    State(app): State<Arc<RestApp>>,
+    headers: HeaderMap,
+) -> Result<impl IntoResponse, ApiError> {
     let text = app.health.metrics.encode().map_err(|e| ApiError::new(ProblemKind::Internal, e.to_string()))?;
-    Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text))
+    Ok((text_headers(CONTENT_TYPE, &headers), text))
 }

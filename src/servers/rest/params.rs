@@ -7,6 +7,7 @@ use roster_engine::{
     model::{
         Text,
         defaults::{ClusterFamilies, ClusterFamiliesError, Defaults, DefaultsMode, UnknownDefaultsMode},
+        spelling::{did_you_mean, nearest},
     },
     profile::{Minor, PATTERN},
     state::{Controller, Limit, Options},
@@ -194,7 +195,7 @@ impl Params {
         for (name, value) in pairs {
             let known_here = known.iter().any(|k| k.contains(&name.as_str()));
             let set = if !known_here {
-                Err("unknown parameter".into())
+                Err(unknown(&name, known))
             } else if seen.contains(&name) {
                 Err("the parameter is given twice".into())
             } else {
@@ -228,7 +229,7 @@ impl Params {
             "maxEndpointsPerSubset" => self.max_endpoints_per_subset = Some(limit(value)?),
             "defaults" => self.defaults = Some(value.parse().map_err(|e: UnknownDefaultsMode| e.to_string())?),
             "ipFamilies" => self.ip_families = Some(value.parse().map_err(|e: ClusterFamiliesError| e.to_string())?),
-            _ => return Err("unknown parameter".into()),
+            _ => return Err(unknown(name, &[])),
         }
         Ok(())
     }
@@ -247,6 +248,14 @@ impl Params {
             ..options
         }
     }
+}
+
+/// The message about a parameter that the call does not have.
+fn unknown(name: &str, known: &[&[&str]]) -> String {
+    // As flags and metrics spell it.
+    let name = name.replace(['-', '_'], "");
+    let meant = nearest(&name, known.iter().flat_map(|names| names.iter()), |known| known);
+    format!("unknown parameter{}", did_you_mean(meant.as_slice()))
 }
 
 fn minor(value: &str) -> Result<Minor, String> {
@@ -307,6 +316,24 @@ mod tests {
             let uri: Uri = format!("/?{query}").parse().unwrap();
             let got = Params::read(&uri, known).map_err(|e| e.errors[0].parameter.clone().unwrap());
             assert_eq!(got, want.map_err(str::to_owned), "{query}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_parameter_may_be_a_mistyped_one() {
+        let known: &[&[&str]] = &[&["service"], PLAN_PARAMS];
+        for (query, want) in [
+            ("compt=1.30", "unknown parameter; did you mean compat?"),
+            ("Service=a/b", "unknown parameter; did you mean service?"),
+            ("controler=endpoints", "unknown parameter; did you mean controllers?"),
+            ("max-endpoints-per-slice=7", "unknown parameter; did you mean maxEndpointsPerSlice?"),
+            ("ipfamilies=IPv4", "unknown parameter; did you mean ipFamilies?"),
+            // Parameters of other calls are not meant.
+            ("agianst=1.30", "unknown parameter"),
+            ("x=1", "unknown parameter"),
+        ] {
+            let uri: Uri = format!("/?{query}").parse().unwrap();
+            assert_eq!(Params::read(&uri, known).unwrap_err().errors[0].detail, want, "{query}");
         }
     }
 }

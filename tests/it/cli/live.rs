@@ -182,6 +182,25 @@ fn refusals_of_the_cluster_are_reported() {
     );
 }
 
+#[test]
+fn a_missing_kubeconfig_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path().to_str().unwrap();
+    let elsewhere = format!("{home}/elsewhere");
+    let of_home = "~/.kube/config";
+    for (args, variable, place, flags) in [
+        (&["disable"][..], "", of_home, "--context or --kubeconfig"),
+        (&["plan", "--context", "here"], "", of_home, "--kubeconfig or -f"),
+        (&["plan", "--context", "here"], "/no/such/file", "/no/such/file ($KUBECONFIG)", "--kubeconfig or -f"),
+        (&["plan", "--context", "here"], &elsewhere, "~/elsewhere ($KUBECONFIG)", "--kubeconfig or -f"),
+        (&["explain", "--kubeconfig", "/no/such/file"], &elsewhere, "/no/such/file", "another --kubeconfig or -f"),
+    ] {
+        let ran = roster_with(args, &[("HOME", home), ("KUBECONFIG", variable)], "");
+        let want = format!("error: no kubeconfig at {place}: use {flags}\n");
+        assert_eq!((ran.code, ran.err.as_str()), (2, want.as_str()), "{args:?} {variable}");
+    }
+}
+
 /// A Service with a key of OpenYurt, and two nodes; `pools` is the answer to a list of pools.
 fn yurt(path: &str, pools: Answer) -> Answer {
     let items = match path.split('?').next().unwrap_or_default() {

@@ -58,11 +58,12 @@ fn nodes_that_do_the_same_share_a_row() {
     let ran = roster(&["view", "-f", &data("edge.yaml"), "--all-nodes", "--scheme", "superedge"]);
     let want = format!(
         "\
-5 nodes in 3 groups, 3 Services (1 more not served by kube-proxy): 5 pairs of a node and a Service without an endpoint
-NODES                      EMPTY  shop/cache  shop/web    shop/open
-west-1                     2      0 rejected  0 rejected  2
-north-2, south-1, south-2  1      0 rejected  1           2
-north-1                    0      1           1           2
+5 nodes in 4 groups, 3 Services (1 more not served by kube-proxy): 5 pairs of a node and a Service without an endpoint
+NODES             EMPTY  shop/cache  shop/web    shop/open
+west-1            2      0 rejected  0 rejected  2
+north-2           1      0 rejected  1           2
+south-1, south-2  1      0 rejected  1           2
+north-1           0      1           1           2
 
 {ASSUMED}For the endpoints of one node, use --node west-1
 "
@@ -71,10 +72,43 @@ north-1                    0      1           1           2
     assert_eq!(roster(&["view", "-f", &data("edge.yaml"), "--all-nodes"]).code, 0);
     let value = document(&["view", "-f", &data("edge.yaml"), "--all-nodes", "--scheme", "superedge", "-o", "json"]);
     let rows: Vec<_> = value["items"].as_array().unwrap().iter().map(|row| (&row["nodes"], &row["empty"])).collect();
-    let (west, north) = (json!(["west-1"]), json!(["north-1"]));
-    let others = json!(["north-2", "south-1", "south-2"]);
-    assert_eq!(rows, [(&west, &json!(2)), (&others, &json!(1)), (&north, &json!(0))]);
+    let [west, north_2, south, north_1] =
+        [json!(["west-1"]), json!(["north-2"]), json!(["south-1", "south-2"]), json!(["north-1"])];
+    let [two, one, none] = [json!(2), json!(1), json!(0)];
+    assert_eq!(rows, [(&west, &two), (&north_2, &one), (&south, &one), (&north_1, &none)]);
     assert_eq!(value["summary"]["empty"], 5);
+}
+
+/// A Service of which each node uses its own endpoint.
+#[test]
+fn many_nodes_with_endpoints_of_their_own_share_a_row_that_says_so() {
+    let mut input = "\
+apiVersion: v1
+kind: Service
+metadata: {name: agent, namespace: shop}
+spec: {clusterIP: 10.96.0.9, internalTrafficPolicy: Local, ports: [{port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: agent-1, namespace: shop, labels: {kubernetes.io/service-name: agent}}
+addressType: IPv4
+ports: [{name: '', port: 80}]
+endpoints:
+"
+    .to_owned();
+    for n in 0..25 {
+        input += &format!("- {{addresses: [10.0.0.{n}], nodeName: n{n:02}}}\n");
+    }
+    for n in 0..25 {
+        input += &format!("---\napiVersion: v1\nkind: Node\nmetadata: {{name: n{n:02}}}\n");
+    }
+    let run = |format: &str| roster_with(&["view", "-f", "-", "--all-nodes", "-o", format], &[], &input).out;
+    let table = run("table");
+    assert!(table.contains("\nn00, n01, n02 and 22 more  0      1 each\n"), "{table}");
+    let wide = run("wide");
+    assert!(wide.contains("\nn07    0      1\n") && wide.contains("\nn24    0      1\n"), "{wide}");
+    let value: serde_json::Value = serde_json::from_str(&run("json")).unwrap();
+    assert_eq!(value["items"].as_array().unwrap().len(), 25);
 }
 
 #[test]

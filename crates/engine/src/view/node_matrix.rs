@@ -1,21 +1,19 @@
-//! Every node and every Service: how many endpoints a node uses.
+//! Every node and every Service: how many endpoints a node uses, and which nodes use the same ones.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, HashMap},
-};
+use std::{cmp::Reverse, collections::BTreeMap, hash::BuildHasher};
 
 use super::{
     node_groups::NodeGroups,
     node_groups::ServiceClasses,
     service_view::{ServiceUse, ServiceView},
+    view_changes::{PortUse, PortUses},
     view_work::{TooManyViews, ViewWork},
     viewed_cluster::ViewedCluster,
 };
 use crate::model::{HashSeed, Node, Service};
 
-/// How each node serves each Service: a row for all nodes that do the same, a column for each Service; rows and columns
-/// with empty cells first.
+/// How each node serves each Service: a row for all nodes that use the same endpoints, a column for each Service; rows and
+/// columns with empty cells first.
 #[derive(Debug)]
 pub struct NodeMatrix<'a> {
     /// The rows.
@@ -25,7 +23,16 @@ pub struct NodeMatrix<'a> {
     columns: Vec<Column<'a>>,
 }
 
-/// Nodes that serve all Services alike.
+/// How nodes serve a Service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MatrixCell {
+    /// The numbers of the worst port; `None` if kube-proxy of these nodes does not see the Service.
+    pub uses: Option<ServiceUse>,
+    /// The number of what the nodes use: it is the same in two cells of a Service if the endpoints of all its ports are.
+    pub same: usize,
+}
+
+/// Nodes that use the same endpoints of all Services.
 #[derive(Debug)]
 pub struct MatrixRow<'a> {
     /// The nodes, by name.
@@ -47,7 +54,7 @@ struct Column<'a> {
     /// How many nodes have no endpoint.
     empty: usize,
     /// The different cells, each once.
-    uses: Vec<Option<ServiceUse>>,
+    cells: Vec<MatrixCell>,
     /// The place of the cell of most groups of nodes.
     of_others: usize,
     /// For groups with another cell, its place.
@@ -67,14 +74,15 @@ impl<'a> NodeMatrix<'a> {
             let classes = groups.classes(reads);
             let views = cluster.of_all_nodes(of);
             work.take(of.service, classes.told_apart())?;
-            let mut uses: Vec<Option<ServiceUse>> = Vec::with_capacity(classes.examples.len());
+            let mut cells: Vec<MatrixCell> = Vec::with_capacity(classes.examples.len());
+            let mut known = BTreeMap::new();
             for node in classes.examples.iter().map(|place| groups.nodes[*place]) {
                 work.take(of.service, views.looks(node))?;
-                uses.push(views.view(node, worst_use));
+                cells.push(views.view(node, |view| MatrixCell::of(view, &mut known)));
             }
             // Where there is no node, nobody has asked.
-            if groups.nodes.is_empty() || uses.iter().any(Option::is_some) {
-                columns.push(Column::of(of.service, &classes, &uses, &groups));
+            if groups.nodes.is_empty() || cells.iter().any(|cell| cell.uses.is_some()) {
+                columns.push(Column::of(of.service, &classes, &cells, &groups));
             }
         }
         // Stable: Services stay in order of namespace and name.
@@ -88,15 +96,15 @@ impl<'a> NodeMatrix<'a> {
         self.columns.iter().map(|column| column.service)
     }
 
-    /// The cell of a row and the Service at a place; `None` if kube-proxy of these nodes does not see the Service.
-    pub fn cell(&self, row: &MatrixRow<'_>, place: usize) -> Option<ServiceUse> {
+    /// The cell of a row and the Service at a place.
+    pub fn cell(&self, row: &MatrixRow<'_>, place: usize) -> MatrixCell {
         let column = &self.columns[place];
         let exception = row.exceptions.binary_search_by_key(&place, |(column, _)| *column);
-        column.uses[exception.map_or_else(|_| column.of_group(row.group), |found| row.exceptions[found].1)]
+        column.cells[exception.map_or_else(|_| column.of_group(row.group), |found| row.exceptions[found].1)]
     }
 
     /// The cells of a row.
-    pub fn cells(&self, row: &MatrixRow<'_>) -> impl Iterator<Item = Option<ServiceUse>> {
+    pub fn cells(&self, row: &MatrixRow<'_>) -> impl Iterator<Item = MatrixCell> {
         (0..self.columns.len()).map(|place| self.cell(row, place))
     }
 
@@ -111,22 +119,32 @@ impl<'a> NodeMatrix<'a> {
     }
 }
 
+impl MatrixCell {
+    /// The cell of a view; `known` has a number for each of the uses of other views of the Service.
+    fn of(view: &ServiceView<'_>, known: &mut BTreeMap<PortUses, usize>) -> Self {
+        let next = known.len();
+        Self { uses: view.worst_use(), same: *known.entry(PortUse::of_view(view)).or_insert(next) }
+    }
+
+    /// Whether the Service has no endpoint for the nodes.
+    fn is_empty(self) -> bool {
+        self.uses.is_some_and(|uses| uses.used == 0)
+    }
+}
+
 impl<'a> Column<'a> {
     /// `of_classes` has the cell of each class.
-    fn of(
-        service: &'a Service,
-        classes: &ServiceClasses,
-        of_classes: &[Option<ServiceUse>],
-        groups: &NodeGroups<'_>,
-    ) -> Self {
-        let mut uses = of_classes.to_vec();
+    fn of(service: &'a Service, classes: &ServiceClasses, of_classes: &[MatrixCell], groups: &NodeGroups<'_>) -> Self {
+        let mut cells = of_classes.to_vec();
         // A group that consists of exceptions does not get a cell.
-        uses.push(None);
-        uses.sort_unstable();
-        uses.dedup();
+        cells.push(MatrixCell::default());
+        cells.sort_unstable();
+        cells.dedup();
         let (of_groups, exceptions) = (BTreeMap::new(), BTreeMap::new());
-        let mut column = Self { service, empty: 0, uses, of_others: 0, of_groups, exceptions };
-        let of_class = |column: &Self, class: Option<usize>| column.place(class.and_then(|class| of_classes[class]));
+        let mut column = Self { service, empty: 0, cells, of_others: 0, of_groups, exceptions };
+        let of_class = |column: &Self, class: Option<usize>| {
+            column.place(class.map_or_else(MatrixCell::default, |class| of_classes[class]))
+        };
         column.of_others = of_class(&column, classes.of_others);
         let of_groups = classes.of_groups.iter().map(|(group, class)| (*group, of_class(&column, *class)));
         column.of_groups = of_groups.filter(|(_, cell)| *cell != column.of_others).collect();
@@ -134,7 +152,7 @@ impl<'a> Column<'a> {
         for (node, class) in &classes.exceptions {
             let (group, cell) = (groups.group_of[*node], column.place(of_classes[*class]));
             *exceptional.entry(group).or_default() += 1;
-            column.empty += usize::from(is_empty(column.uses[cell]));
+            column.empty += usize::from(column.cells[cell].is_empty());
             if column.of_group(group) != cell {
                 column.exceptions.insert(*node, cell);
             }
@@ -144,13 +162,13 @@ impl<'a> Column<'a> {
         let in_groups: usize = column.of_groups.keys().map(plain_nodes).sum();
         let others = groups.nodes.len() - classes.exceptions.len() - in_groups;
         column.empty += of_empty_groups.map(plain_nodes).sum::<usize>();
-        column.empty += if is_empty(column.uses[column.of_others]) { others } else { 0 };
+        column.empty += if column.cells[column.of_others].is_empty() { others } else { 0 };
         column
     }
 
     /// The place of a cell.
-    fn place(&self, cell: Option<ServiceUse>) -> usize {
-        self.uses.binary_search(&cell).unwrap_or_default()
+    fn place(&self, cell: MatrixCell) -> usize {
+        self.cells.binary_search(&cell).unwrap_or_default()
     }
 
     /// The place of the cell of a group.
@@ -159,17 +177,8 @@ impl<'a> Column<'a> {
     }
 
     fn is_empty_for(&self, group: usize) -> bool {
-        is_empty(self.uses[self.of_group(group)])
+        self.cells[self.of_group(group)].is_empty()
     }
-}
-
-/// How a node serves the worst port, for any lifetime of the view.
-fn worst_use(view: &ServiceView<'_>) -> Option<ServiceUse> {
-    view.worst_use()
-}
-
-fn is_empty(uses: Option<ServiceUse>) -> bool {
-    uses.is_some_and(|uses| uses.used == 0)
 }
 
 /// Nodes with equal cells, those with the most empty cells first.
@@ -182,31 +191,58 @@ fn rows<'a>(groups: &NodeGroups<'a>, columns: &[Column<'a>]) -> Vec<MatrixRow<'a
     for (place, column) in columns.iter().enumerate() {
         column.of_groups.iter().for_each(|(group, cell)| of_groups[*group].push((place, *cell)));
     }
-    let first = first_of_equal(&of_groups);
-    let cells = |place: usize| (first[groups.group_of[place]], &of_nodes[place]);
+    let seeds = [HashSeed::default(), HashSeed::default()];
+    let default =
+        RowSum { empty: columns.iter().filter(|column| column.cells[column.of_others].is_empty()).count(), cells: 0 };
+    let of_groups: Vec<RowSum> =
+        of_groups.iter().map(|cells| default.with(columns, cells, |place| columns[place].of_others, &seeds)).collect();
+    let sums: Vec<RowSum> = of_nodes
+        .iter()
+        .zip(&groups.group_of)
+        .map(|(cells, group)| of_groups[*group].with(columns, cells, |place| columns[place].of_group(*group), &seeds))
+        .collect();
     let mut places: Vec<usize> = (0..groups.nodes.len()).collect();
-    places.sort_unstable_by_key(|place| (cells(*place), *place));
-    let of_others = columns.iter().filter(|column| is_empty(column.uses[column.of_others])).count();
-    let row = |places: &[usize]| {
-        let (group, exceptions) = cells(places[0]);
-        let differing = of_groups[group].iter().map(|(place, cell)| (*place, columns[*place].of_others, *cell));
-        let of_node = exceptions.iter().map(|(place, cell)| (*place, columns[*place].of_group(group), *cell));
-        let changes: Vec<(usize, usize, usize)> = differing.chain(of_node).collect();
-        let is_empty_cell = |place: usize, cell: usize| is_empty(columns[place].uses[cell]);
-        let before = changes.iter().filter(|(place, before, _)| is_empty_cell(*place, *before)).count();
-        let after = changes.iter().filter(|(place, _, after)| is_empty_cell(*place, *after)).count();
-        let empty = of_others + after - before;
-        let nodes = places.iter().map(|place| groups.nodes[*place]).collect();
-        MatrixRow { nodes, empty, group, exceptions: exceptions.clone() }
+    places.sort_unstable_by_key(|place| (sums[*place].cells, *place));
+    let row = |places: &[usize]| MatrixRow {
+        nodes: places.iter().map(|place| groups.nodes[*place]).collect(),
+        empty: sums[places[0]].empty,
+        group: groups.group_of[places[0]],
+        exceptions: of_nodes[places[0]].clone(),
     };
-    let of_rows = places.chunk_by(|a, b| cells(*a) == cells(*b));
+    let of_rows = places.chunk_by(|a, b| sums[*a].cells == sums[*b].cells);
     let mut rows: Vec<MatrixRow<'a>> = of_rows.map(row).collect();
     rows.sort_by(|a, b| (Reverse(a.empty), &a.nodes[0].name).cmp(&(Reverse(b.empty), &b.nodes[0].name)));
     rows
 }
 
-/// For each of these, the place of the first equal one.
-fn first_of_equal(all: &[Exceptions]) -> Vec<usize> {
-    let mut first: HashMap<&Exceptions, usize, HashSeed> = HashMap::default();
-    all.iter().enumerate().map(|(place, of)| *first.entry(of).or_insert(place)).collect()
+/// All cells of a node in two numbers: to compare them one by one would take time for each node and Service.
+#[derive(Clone, Copy)]
+struct RowSum {
+    empty: usize,
+    /// The sum of a hash for each cell, which differs from those of most groups.
+    cells: u128,
+}
+
+impl RowSum {
+    /// The sum with other cells at some places; `before` gives those that were there.
+    fn with(
+        self,
+        columns: &[Column<'_>],
+        cells: &Exceptions,
+        before: impl Fn(usize) -> usize,
+        seeds: &[HashSeed; 2],
+    ) -> Self {
+        let hash = |cell: (usize, usize)| {
+            let [high, low] = [&seeds[0], &seeds[1]].map(|seed| u128::from(seed.hash_one(cell)));
+            high << 64 | low
+        };
+        let is_empty = |(place, cell): (usize, usize)| usize::from(columns[place].cells[cell].is_empty());
+        cells.iter().fold(self, |sum, new| {
+            let old = (new.0, before(new.0));
+            Self {
+                empty: sum.empty + is_empty(*new) - is_empty(old),
+                cells: sum.cells.wrapping_add(hash(*new)).wrapping_sub(hash(old)),
+            }
+        })
+    }
 }

@@ -87,7 +87,7 @@ impl fmt::Display for UsedEndpoint {
 }
 
 /// What nodes use of each port, sorted by it.
-type PortUses = Vec<(ViewedPort, PortUse)>;
+pub(super) type PortUses = Vec<(ViewedPort, PortUse)>;
 
 impl PortUse {
     /// What a node uses of each port of a Service.

@@ -16,6 +16,7 @@ use roster_lint::{FileFinding, FindingCode, LintRun, baseline_of};
 
 use super::{print_note, rendered_places, sarif, source_args::SourceArgs};
 use crate::cli::{
+    help_end::help_end,
     manifest_files::ManifestFiles,
     messages,
     outcome::Outcome,
@@ -32,8 +33,13 @@ use suppressions::{SuppressionArgs, write_baseline};
 /// kustomizations and their patches, and files without apiVersion and kind are not checked, but counted.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 no errors, 1 there is an error (or a warning, with --warnings-as-errors), 2 usage error, or a \
-                  document that is neither JSON nor YAML, which is a finding as well."
+    after_help = help_end!(
+    "Exit codes: 0 no errors, 1 there is an error (or a warning, with --warnings-as-errors), 2 usage error, or a \
+                  document that is neither JSON nor YAML, which is a finding as well.",
+    "roster lint deploy/",
+    "roster lint -k overlays/prod              # what kustomize makes of it",
+    "roster lint deploy/ -o sarif > lint.sarif",
+)
 )]
 pub(in crate::cli) struct LintArgs {
     #[command(flatten)]

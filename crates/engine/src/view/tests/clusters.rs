@@ -1,6 +1,6 @@
 //! Views of all nodes at once: they agree with those taken node by node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -9,8 +9,8 @@ use super::read;
 use crate::{
     model::{EndpointSlice, Node, NodePool, Nodes, Service},
     view::{
-        KeyOrder, NodeMatrix, PortUse, Scheme, ViewChanges, ViewedCluster, ViewedPort, ViewedService, Viewpoint,
-        node_groups::NodeGroups,
+        KeyOrder, NodeMatrix, PortUse, Scheme, ServiceView, ViewChanges, ViewedCluster, ViewedPort, ViewedService,
+        Viewpoint, node_groups::NodeGroups,
     },
 };
 
@@ -139,16 +139,27 @@ proptest! {
             let cluster = objects.cluster(scheme);
             let matrix = NodeMatrix::of(&cluster).unwrap();
             prop_assert_eq!(matrix.nodes(), objects.nodes.iter().count());
+            let mut seen = BTreeSet::new();
             for row in &matrix.rows {
                 for node in &row.nodes {
                     for (place, service) in matrix.services().enumerate() {
                         let of = cluster.services.iter().find(|of| of.service.meta.name == service.meta.name).unwrap();
                         let at = Viewpoint { name: &node.name, node: Some(node) };
                         let want = cluster.view(of, at, |view, _| view.worst_use());
-                        prop_assert_eq!(matrix.cell(row, place), want, "{:?} {} {}", scheme, node.name, service.meta.name);
+                        prop_assert_eq!(matrix.cell(row, place).uses, want, "{:?} {} {}", scheme, node.name, service.meta.name);
                     }
                 }
-                let empty = matrix.cells(row).filter(|uses| uses.is_some_and(|uses| uses.used == 0)).count();
+                // The same endpoints, and the same numbers of those that there are.
+                let of = |node: &Node| {
+                    let at = Viewpoint { name: &node.name, node: Some(node) };
+                    let uses = |view: &ServiceView<'_>| (PortUse::of_view(view), view.worst_use());
+                    let views = cluster.services.iter().map(|of| cluster.view(of, at, |view, _| uses(view)));
+                    views.collect::<Vec<_>>()
+                };
+                let same = of(row.nodes[0]);
+                prop_assert!(row.nodes.iter().all(|node| of(node) == same), "{scheme:?}");
+                prop_assert!(seen.insert(same), "{:?} {}", scheme, row.nodes[0].name);
+                let empty = matrix.cells(row).filter(|cell| cell.uses.is_some_and(|uses| uses.used == 0)).count();
                 prop_assert_eq!(row.empty, empty);
             }
             let empty: usize = matrix.rows.iter().map(|row| row.empty * row.nodes.len()).sum();

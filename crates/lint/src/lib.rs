@@ -13,10 +13,13 @@ mod finding_room;
 mod input_file;
 mod manifest_checks;
 mod options;
+mod referring;
 mod repeated_claims;
 mod report;
 mod review;
 mod reviewed_object;
+mod rule;
+mod rules;
 mod stale_findings;
 
 pub use file_finding::{FileFinding, FileObject, FindingCode, FindingEffect};
@@ -26,6 +29,7 @@ pub use report::{Note, PartialObject, Report};
 pub use review::{is_policy, review};
 pub use reviewed_object::ReviewedObject;
 use roster_manifests::decode::DecodeError;
+pub use rule::LintRule;
 
 /// What is wrong with manifests.
 ///

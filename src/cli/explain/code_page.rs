@@ -9,6 +9,7 @@ use roster_engine::{
     phrase::any_of,
     reason::Reason,
 };
+use roster_lint::LintRule;
 use serde::Serialize;
 
 use crate::cli::{
@@ -27,22 +28,24 @@ const PROSE: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct CodePage {
     code: &'static str,
-    /// `reason` or `rule`: some codes are both.
+    /// `reason`, `rule` or `lint rule`: some codes are both of the first two.
     kind: &'static str,
     /// Severity, or kinds and modes.
     about: String,
     meaning: &'static str,
     #[serde(skip_serializing_if = "str::is_empty")]
     fix: &'static str,
-    /// An object, and the answer of the webhook.
+    /// Objects, and the answer of the webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     example: Option<CodeExample>,
 }
 
-/// An object that a rule finds fault with.
+/// Objects that a rule finds fault with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct CodeExample {
     object: &'static str,
+    /// Empty if the rule is not one of the webhook.
+    #[serde(skip_serializing_if = "str::is_empty")]
     answer: &'static str,
 }
 
@@ -67,7 +70,8 @@ const MAX_SUGGESTED: usize = 3;
 /// The codes that were most likely meant: the one that is mistyped, or else those that contain the text, or else those that
 /// contain what is like it.
 pub(super) fn suggestions(text: &str) -> Vec<&'static str> {
-    let codes = || Reason::ALL.iter().map(|r| r.code()).chain(Rule::ALL.iter().map(|r| r.code()));
+    let of_reasons = || Reason::ALL.iter().map(|r| r.code());
+    let codes = || of_reasons().chain(Rule::ALL.iter().map(|r| r.code())).chain(LintRule::ALL.iter().map(|r| r.code));
     if let Some(code) = mistyped(text, codes(), |code| code) {
         return vec![code];
     }
@@ -125,7 +129,15 @@ fn of(code: &str) -> Vec<CodePage> {
         fix: r.fix(),
         example: example(code),
     });
-    reason.chain(rule).collect()
+    let lint = LintRule::ALL.iter().filter(|r| r.code == code).map(|r| CodePage {
+        code: r.code,
+        kind: "lint rule",
+        about: format!("severity {}", r.severity),
+        meaning: r.meaning,
+        fix: r.fix,
+        example: Some(CodeExample { object: r.example, answer: "" }),
+    });
+    reason.chain(rule).chain(lint).collect()
 }
 
 /// What the webhook does by default, and where a policy enforces the rule.
@@ -177,7 +189,9 @@ impl CodePage {
         if let Some(CodeExample { object, answer }) = &self.example {
             writeln!(out, "\n{BOLD}Example{BOLD:#}")?;
             object.lines().try_for_each(|line| writeln!(out, "  {line}"))?;
-            writeln!(out, "\n{BOLD}Answer in each mode{BOLD:#}")?;
+            if !answer.is_empty() {
+                writeln!(out, "\n{BOLD}Answer in each mode{BOLD:#}")?;
+            }
             answer.lines().try_for_each(|line| paragraph(out, line, width))?;
         }
         Ok(())
@@ -250,6 +264,9 @@ superedge-topology-keys: rule, for Service; mode warn by default; enforce refuse
         for rule in Rule::ALL {
             let page = of(rule.code()).pop().unwrap();
             assert!(page.kind == "rule" && page.example.is_some(), "{rule}");
+        }
+        for rule in LintRule::ALL {
+            assert_eq!(of(rule.code).len(), 1, "{}: no reason and no other rule has its code", rule.code);
         }
         assert_eq!(of("selector-matches-nothing").len(), 2, "a reason and a rule");
         assert_eq!(of_all(&["ready".to_owned(), "web".to_owned()]), None);

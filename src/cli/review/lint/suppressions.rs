@@ -13,7 +13,7 @@ use roster_engine::{
     phrase::counted,
     reason::{Finding, Reason, Severity},
 };
-use roster_lint::{FileFinding, Report, ReviewedObject};
+use roster_lint::{FileFinding, LintRule, Report, ReviewedObject};
 use roster_manifests::lint::{
     AnnotationWaivers, Baseline, FindingKey, IGNORE_ANNOTATION, LintFileFault, WaiverFault, Waivers, annotation_waivers,
 };
@@ -81,7 +81,9 @@ fn parse<T>(path: &Path, read: impl Fn(&str) -> Result<T, LintFileFault>) -> any
 }
 
 fn is_code(code: &str) -> bool {
-    Rule::ALL.iter().any(|r| r.code() == code) || Reason::ALL.iter().any(|r| r.code() == code)
+    Rule::ALL.iter().any(|r| r.code() == code)
+        || Reason::ALL.iter().any(|r| r.code() == code)
+        || LintRule::ALL.iter().any(|r| r.code == code)
 }
 
 fn key<'k>(finding: &'k FileFinding<'_>) -> FindingKey<'k> {

@@ -62,9 +62,9 @@ pub enum SelectedObjects {
 }
 
 /// What selectors select in an input.
-pub struct ObjectSelections<'c, 'a> {
-    comparison: &'c Comparison<'a>,
-    namespaces: Namespaces<'c, 'a>,
+pub struct ObjectSelections<'a> {
+    comparison: &'a Comparison<'a>,
+    namespaces: Namespaces<'a, 'a>,
     /// The pods of the namespaces that were asked for, by their labels.
     nearby_pods: BTreeMap<&'a Text, NearbyCandidates<'a>>,
     nearby_services: BTreeMap<&'a Text, NearbyCandidates<'a>>,
@@ -77,7 +77,7 @@ pub struct ObjectSelections<'c, 'a> {
 
 impl<'a> Comparison<'a> {
     /// What selectors select.
-    pub fn object_selections(&'a self) -> ObjectSelections<'a, 'a> {
+    pub fn object_selections(&'a self) -> ObjectSelections<'a> {
         let mut services = CandidateIndex::default();
         let (mut documents, mut places) = (Vec::new(), BTreeMap::new());
         for (namespace, manifests) in &self.all {
@@ -100,13 +100,13 @@ impl<'a> Comparison<'a> {
     }
 }
 
-impl<'a> ObjectSelections<'a, 'a> {
+impl<'a> ObjectSelections<'a> {
     /// The pods that a selector selects.
-    pub fn pods(&mut self, of: &ObjectSelector<'a>) -> SelectedObjects {
+    pub fn pods(&mut self, of: &ObjectSelector<'_>) -> SelectedObjects {
         self.find_pods(of).unwrap_or(SelectedObjects::Unknown)
     }
 
-    fn find_pods(&mut self, of: &ObjectSelector<'a>) -> Result<SelectedObjects, NotCompared> {
+    fn find_pods(&mut self, of: &ObjectSelector<'_>) -> Result<SelectedObjects, NotCompared> {
         let ObjectSelector { kind, document, labels: selector, ports, .. } = *of;
         let Some((namespace, manifests)) = self.judged(of) else { return Ok(SelectedObjects::Unknown) };
         let (index, units, comparisons) = (&self.comparison.index, self.namespaces.units, &self.comparison.comparisons);
@@ -126,12 +126,15 @@ impl<'a> ObjectSelections<'a, 'a> {
         Ok(with_ports(ports, &versions.iter().flat_map(port_names).collect()))
     }
 
-    fn no_pods(
+    fn no_pods<'s>(
         &mut self,
         namespace: &'a Text,
         manifests: &'a Manifests<'a>,
-        search: &SelectorSearch<'_, 'a>,
-    ) -> Result<SelectedObjects, NotCompared> {
+        search: &SelectorSearch<'_, 's>,
+    ) -> Result<SelectedObjects, NotCompared>
+    where
+        'a: 's,
+    {
         let mut workloads = manifests.workloads.iter().take(MAX_LOOKED_AT);
         if !workloads.any(|workload| self.namespaces.is_judged(workload.document)) {
             return Ok(SelectedObjects::Unknown);
@@ -141,7 +144,8 @@ impl<'a> ObjectSelections<'a, 'a> {
             candidates.extend(manifests.unread.labelled());
             NearbyCandidates::new(candidates)
         });
-        let fault = self.namespaces.unmatched(namespace, search, nearby)?;
+        let (namespaces, nearby): (&Namespaces<'_, 's>, &NearbyCandidates<'s>) = (&self.namespaces, nearby);
+        let fault = namespaces.unmatched(namespace, search, nearby)?;
         Ok(match fault {
             Some(SelectorFault { code, severity, message }) if code != Reason::SelectorNotChecked => {
                 SelectedObjects::Nothing { severity, message }
@@ -151,11 +155,11 @@ impl<'a> ObjectSelections<'a, 'a> {
     }
 
     /// The Services that a selector selects.
-    pub fn services(&mut self, of: &ObjectSelector<'a>) -> SelectedObjects {
+    pub fn services(&mut self, of: &ObjectSelector<'_>) -> SelectedObjects {
         self.find_services(of).unwrap_or(SelectedObjects::Unknown)
     }
 
-    fn find_services(&mut self, of: &ObjectSelector<'a>) -> Result<SelectedObjects, NotCompared> {
+    fn find_services(&mut self, of: &ObjectSelector<'_>) -> Result<SelectedObjects, NotCompared> {
         let comparisons = &self.comparison.comparisons;
         let Some((namespace, manifests)) = self.judged(of) else { return Ok(SelectedObjects::Unknown) };
         let places = self.services.places(of.labels, 0..self.services.len());
@@ -178,16 +182,15 @@ impl<'a> ObjectSelections<'a, 'a> {
         if found.iter().any(|place| !self.namespaces.is_judged(self.documents[*place])) {
             return Ok(SelectedObjects::Unknown);
         }
-        let services = found.iter().filter_map(|place| self.services.at(*place).service());
-        let ports = services.flat_map(|service| &service.ports).map(|port| port.name.as_str());
-        let names: BTreeSet<&str> = ports.collect();
-        comparisons.take(names.len())?;
+        let services = || found.iter().filter_map(|place| self.services.at(*place).service());
+        comparisons.take(services().map(|service| service.ports.len()).sum())?;
+        let names = services().flat_map(|service| &service.ports).map(|port| port.name.as_str()).collect();
         Ok(with_ports(of.ports, &names))
     }
 
     fn no_services(
         &mut self,
-        of: &ObjectSelector<'a>,
+        of: &ObjectSelector<'_>,
         manifests: &'a Manifests<'a>,
         elsewhere: Option<usize>,
     ) -> Result<SelectedObjects, NotCompared> {
@@ -212,6 +215,7 @@ impl<'a> ObjectSelections<'a, 'a> {
         let nearby = self.nearby_services.entry(namespace).or_insert_with(|| {
             NearbyCandidates::new(manifests.services.iter().map(|s| Candidate::Service(s.object)).collect())
         });
+        let nearby: &NearbyCandidates<'_> = nearby;
         let nearest = nearby.nearest(of.labels, &self.comparison.comparisons)?;
         Ok(nearest.map_or(SelectedObjects::Unknown, |nearest| {
             let severity = if nearest.is_alike() { Severity::Warning } else { Severity::Info };
@@ -233,9 +237,10 @@ impl<'a> ObjectSelections<'a, 'a> {
 
 /// The names of the ports of what is selected.
 fn port_names<'s>(selection: &'s Selection<'_>) -> impl Iterator<Item = &'s str> {
-    let of_workloads = selection.workloads.iter().flat_map(|(workload, _)| {
-        workload.template.ports.iter().chain(&workload.template.init_ports)
-    });
+    let of_workloads = selection
+        .workloads
+        .iter()
+        .flat_map(|(workload, _)| workload.template.ports.iter().chain(&workload.template.init_ports));
     let of_pods = selection.pods.iter().flat_map(|pod| pod.ports.iter());
     of_workloads.chain(of_pods).map(|port| port.name.as_str())
 }

@@ -80,7 +80,8 @@ impl<'a> ServiceReferences<'_, 'a> {
     /// The Service of a reference.
     pub fn find(&self, reference: &ServiceReference) -> NamedService<'a> {
         let ServiceReference { document, namespace, name } = reference;
-        let Some(manifests) = self.namespaces.all.get(namespace).filter(|_| self.namespaces.is_judged(*document)) else {
+        let Some(manifests) = self.namespaces.all.get(namespace).filter(|_| self.namespaces.is_judged(*document))
+        else {
             return NamedService::Unknown;
         };
         let places = manifests.services_named(name, *document, self.namespaces.units);

@@ -94,11 +94,7 @@ impl<'a> Namespaces<'_, 'a> {
     }
 
     /// The fault of a selector that matches a workload of another namespace.
-    fn of_other(
-        &self,
-        own: &Text,
-        search: &SelectorSearch<'_, 'a>,
-    ) -> Result<Option<SelectorFault>, NotCompared> {
+    fn of_other(&self, own: &Text, search: &SelectorSearch<'_, 'a>) -> Result<Option<SelectorFault>, NotCompared> {
         let SelectorSearch { kind, selector, comparisons, .. } = *search;
         let Some(Manifests { places: here, .. }) = self.all.get(own) else { return Ok(None) };
         let places = [0..here.start, here.end..self.index.len()].map(|range| self.index.places(selector, range));

@@ -1,0 +1,50 @@
+//! A port that a monitor scrapes, and that nothing it selects has.
+
+use roster_engine::{model::json::message::shortened, reason::Severity};
+use roster_manifests::inventory::workloads::SelectedObjects;
+
+use crate::{
+    referring::{ReferringObjects, SelectingKind},
+    rule::{LintRule, RuleCheck, RuleFault},
+};
+
+pub(super) static RULE: LintRule = LintRule {
+    code: "monitor-port-missing",
+    severity: Severity::Warning,
+    meaning: "No Service that a ServiceMonitor selects has a port of this name, or no container of the pods that a PodMonitor \
+              selects: nothing is scraped there.",
+    fix: "Use the name of a port of the Service, and not of its pods, in a ServiceMonitor; and that of a container's port in a PodMonitor.",
+    example: "\
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: { name: web, namespace: shop }
+spec:
+  selector: { matchLabels: { app: web } }
+  endpoints:
+  - port: metrics
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web, namespace: shop, labels: { app: web } }
+spec:
+  ports:
+  - { name: http, port: 80, targetPort: metrics }
+",
+    check: RuleCheck::All(check),
+};
+
+fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
+    for (monitor, found) in &objects.selecting {
+        let SelectedObjects::Found { missing, names } = found else { continue };
+        let of = match monitor.kind {
+            SelectingKind::ServiceMonitor => "Service",
+            SelectingKind::PodMonitor => "container",
+            SelectingKind::Budget => continue,
+        };
+        for (pointer, port) in missing.iter().filter_map(|place| monitor.ports.get(*place)) {
+            let has = if names.is_empty() { "no port has a name".to_owned() } else { format!("the names are {names}") };
+            let message = format!("no {of} that the selector matches has a port named {}; {has}", shortened(port));
+            faults.push(RuleFault { document: monitor.document, pointer: pointer.clone(), severity: None, message });
+        }
+    }
+}

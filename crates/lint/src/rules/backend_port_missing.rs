@@ -58,8 +58,9 @@ fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
 }
 
 fn has_port(service: &Service, port: &TargetPort) -> bool {
-    // Another server has the ports.
+    // An ExternalName is another server; and what lacks its ports has a finding of its own.
     service.kind == ServiceType::ExternalName
+        || (service.ports.is_empty() && !service.declared_headless())
         || service.ports.iter().any(|of| match port {
             TargetPort::Number(number) => of.port == *number,
             TargetPort::Name(name) => of.name == *name,

@@ -85,7 +85,12 @@ impl<'a> ServiceReferences<'_, 'a> {
             return NamedService::Unknown;
         };
         let places = manifests.services_named(name, *document, self.namespaces.units);
-        if !places.is_empty() {
+        if let Some(first) = places.first() {
+            // A test may apply a file with any other.
+            let unit = self.namespaces.units.unit(*document);
+            if self.is_test(*document) && !unit.contains(&manifests.services[*first].document) {
+                return NamedService::Unknown;
+            }
             let found = places.iter().take(MAX_VERSIONS).map(|place| manifests.services[*place]);
             // A kustomization may give it other ports.
             let judged = found.map(|at| self.namespaces.is_judged(at.document).then_some(at.object));
@@ -137,13 +142,19 @@ impl<'a> ServiceReferences<'_, 'a> {
         let unit = self.namespaces.units.unit(document);
         let first = of.services.partition_point(|service| service.document < unit.start);
         let has_service = of.services.get(first).is_some_and(|service| service.document < unit.end);
-        self.namespaces.in_tests.get(document).copied().unwrap_or_default() && !has_service
+        self.is_test(document) && !has_service
+    }
+
+    fn is_test(&self, document: usize) -> bool {
+        self.namespaces.in_tests.get(document).copied().unwrap_or_default()
     }
 
     /// The name that was probably meant.
     fn meant(&self, name: &str, of: &Manifests<'a>) -> Option<&'a Text> {
         let names = of.services.iter().take(MAX_COMPARED).map(|service| &service.object.meta.name);
         self.comparisons.take_letters(name.len(), names.len()).ok()?;
+        // One word is part of many long names.
+        let names = names.filter(|other| other.len() <= 2 * name.len());
         spelling::nearest(name, names, |name| name.as_str())
     }
 

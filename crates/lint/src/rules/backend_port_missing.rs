@@ -114,3 +114,75 @@ fn target_text(port: &TargetPort) -> String {
         TargetPort::Name(name) => shortened(name).into_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::tests::{WEB, found, found_in, ingress, route};
+
+    fn backend(port: &str) -> String {
+        ingress("shop", &format!("{{service: {{name: web, port: {{{port}}}}}}}"))
+    }
+
+    #[test]
+    fn a_port_that_the_service_lacks_is_found() {
+        let field = |field: &str| format!("backend-port-missing {field}: the Service web has no");
+        let (number, name) = ("spec.defaultBackend.service.port.number", "spec.defaultBackend.service.port.name");
+        let headless = "{clusterIP: None}";
+        for (yaml, want) in [
+            (backend("number: 80") + WEB, None),
+            (backend("name: http") + WEB, None),
+            (
+                backend("number: 8080") + WEB,
+                Some(format!("{} port 8080; its port is 80 (http), whose targetPort is 8080", field(number))),
+            ),
+            (backend("number: 81") + WEB, Some(format!("{} port 81; its port is 80 (http)", field(number)))),
+            (backend("name: web") + WEB, Some(format!("{} port named web; its port is 80 (http)", field(name)))),
+            (
+                backend("name: '80'") + WEB,
+                Some(format!("{} port named 80; its port is 80 (http); write the number as number: 80", field(name))),
+            ),
+            (backend("number: 8080") + &WEB.replace("selector: {app: web}", "type: ExternalName, externalName: a.b"), None),
+            (
+                backend("number: 80") + &WEB.replace("{selector: {app: web}, ports: [{name: http, port: 80, targetPort: 8080}]}", headless),
+                Some(format!("{} port 80; it has no ports", field(number))),
+            ),
+            (route("shop", "{name: web, port: 80}") + WEB, None),
+            (route("shop", "{name: web}") + WEB, None),
+            (
+                route("shop", "{name: web, port: 8081}") + WEB,
+                Some(format!("{} port 8081; its port is 80 (http)", field("spec.rules[0].backendRefs[0].port"))),
+            ),
+            (
+                "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: x}\nspec: {service: {name: web, namespace: \
+                 shop}}\n---\n".to_owned() + WEB,
+                Some(format!("{} port 443, which is used if none is written; its port is 80 (http)", field("spec.service"))),
+            ),
+            (
+                "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: x}\nspec: {service: {name: web, namespace: \
+                 shop, port: 80}}\n---\n".to_owned() + WEB,
+                None,
+            ),
+        ] {
+            assert_eq!(found(&yaml), want.into_iter().collect::<Vec<_>>(), "{yaml}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_versions_of_a_service_are_compared() {
+        let (ingress, other) = (backend("number: 8080"), WEB.replace("port: 80,", "port: 8080,"));
+        for (files, want) in [
+            ([("a/i.yaml", &ingress), ("a/s.yaml", &WEB.to_owned()), ("b/s.yaml", &other)], 1),
+            ([("a/i.yaml", &ingress), ("a/s.yaml", &other), ("b/s.yaml", &WEB.to_owned())], 0),
+            // One version that fits is enough.
+            ([("i.yaml", &ingress), ("a/s.yaml", &other), ("b/s.yaml", &WEB.to_owned())], 0),
+            ([("i.yaml", &ingress), ("a/s.yaml", &WEB.to_owned()), ("b/s.yaml", &WEB.to_owned())], 1),
+            // A kustomization may change its ports.
+            ([("i.yaml", &ingress), ("listed/s.yaml", &WEB.to_owned()), ("b.yaml", &String::new())], 0),
+            ([("testdata/a/i.yaml", &ingress), ("s.yaml", &WEB.to_owned()), ("b.yaml", &String::new())], 0),
+            ([("testdata/a/i.yaml", &ingress), ("testdata/a/s.yaml", &WEB.to_owned()), ("b.yaml", &String::new())], 1),
+        ] {
+            let files = files.map(|(file, yaml)| (file, yaml.as_str()));
+            assert_eq!(found_in(&files).len(), want, "{files:?}");
+        }
+    }
+}

@@ -6,6 +6,8 @@ mod budget_selects_nothing;
 mod monitor_port_missing;
 mod monitor_selects_nothing;
 mod reference_grant_missing;
+#[cfg(test)]
+mod tests;
 
 use crate::rule::LintRule;
 

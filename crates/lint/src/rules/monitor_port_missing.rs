@@ -48,3 +48,51 @@ fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::tests::{DEPLOYMENT, WEB, found};
+
+    fn monitor(kind: &str, endpoints: &str) -> String {
+        format!(
+            "apiVersion: monitoring.coreos.com/v1\nkind: {kind}\nmetadata: {{name: x, namespace: shop}}\nspec: {{selector: \
+             {{matchLabels: {{app: web}}}}, {endpoints}}}\n---\n"
+        )
+    }
+
+    #[test]
+    fn a_port_that_nothing_has_is_found() {
+        let (service, pod) = ("ServiceMonitor", "PodMonitor");
+        let missing = |text: &str| Some(format!("monitor-port-missing spec.{text}"));
+        let metrics = WEB.replace("name: web", "name: metrics").replace("name: http", "name: metrics");
+        for (name, yaml, want) in [
+            ("there", monitor(service, "endpoints: [{port: http}]") + WEB, None),
+            (
+                "missing",
+                monitor(service, "endpoints: [{port: http}, {port: metrics}]") + WEB,
+                missing(
+                    "endpoints[1].port: no Service that the selector matches has a port named metrics; the names are http",
+                ),
+            ),
+            ("of another Service", monitor(service, "endpoints: [{port: metrics}]") + WEB + &metrics, None),
+            ("by number", monitor(service, "endpoints: [{targetPort: 9090}]") + WEB, None),
+            (
+                "without names",
+                monitor(service, "endpoints: [{port: metrics}]") + &WEB.replace("name: http, ", ""),
+                missing(
+                    "endpoints[0].port: no Service that the selector matches has a port named metrics; no port has a name",
+                ),
+            ),
+            ("of a container", monitor(pod, "podMetricsEndpoints: [{port: http}]") + DEPLOYMENT, None),
+            (
+                "of no container",
+                monitor(pod, "podMetricsEndpoints: [{port: metrics}]") + DEPLOYMENT,
+                missing(
+                    "podMetricsEndpoints[0].port: no container that the selector matches has a port named metrics; the names are http",
+                ),
+            ),
+        ] {
+            assert_eq!(found(&yaml), want.into_iter().collect::<Vec<_>>(), "{name}");
+        }
+    }
+}

@@ -136,7 +136,8 @@ fn odd_manifest(index: u64) -> Value {
 pub(super) fn path(object: &Value) -> String {
     let of_group = |kind: &str| {
         let group = object["apiVersion"].as_str().unwrap();
-        format!("/apis/{group}/namespaces/default/{}s", kind.to_lowercase())
+        let ending = if kind.ends_with('s') { "es" } else { "s" };
+        format!("/apis/{group}/namespaces/default/{}{ending}", kind.to_lowercase())
     };
     match object["kind"].as_str().unwrap() {
         kind if object["apiVersion"] != "v1" && kind != "EndpointSlice" => of_group(kind),

@@ -12,7 +12,7 @@ use roster_manifests::{
     decode::{self, DecodeError, Document},
     inventory::{
         Inventory,
-        workloads::{self, ComparedObjects, ObjectDocuments},
+        workloads::{ComparedObjects, Comparison, ObjectDocuments, UnreadIndex},
     },
     lint::is_test_data,
     units::Units,
@@ -21,7 +21,9 @@ use roster_manifests::{
 use crate::{
     finding_room::FindingRoom,
     options::LintOptions,
+    referring,
     reviewed_object::{ReviewedObject, placed},
+    rule::{LintRule, RuleFault},
     stale_findings,
 };
 
@@ -42,7 +44,8 @@ pub(crate) fn add(
     let outcomes = input.inventory.outcomes_of_units(&defaults, input.documents, input.units);
     let unrendered: Vec<bool> = items.iter().map(|item| item.is_listed).collect();
     let in_tests: Vec<bool> = items.iter().map(|item| is_test_data(item.file)).collect();
-    let found = workloads::findings(&ComparedObjects {
+    let unread = UnreadIndex::new(&input.inventory.unread);
+    let objects = ComparedObjects {
         services: &input.inventory.services,
         pods: &input.inventory.pods,
         workloads: &input.inventory.workloads,
@@ -55,7 +58,10 @@ pub(crate) fn add(
         units: input.units,
         unrendered: &unrendered,
         in_tests: &in_tests,
-    });
+    };
+    let comparison = Comparison::new(&objects, &unread);
+    let found = comparison.findings();
+    let of_rules = of_rules(items, options, &comparison);
     let mut findings_of: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
     for (document, finding) in found.into_iter().chain(repeated(items, options)) {
         findings_of.entry(document).or_default().push(finding);
@@ -67,8 +73,30 @@ pub(crate) fn add(
         item.add_workload_findings(found.iter());
         item.keep_within(&mut room, before);
     }
+    for of_item in of_rules.chunk_by(|a, b| a.1.document == b.1.document) {
+        let item = &mut items[of_item[0].1.document];
+        let before = item.count();
+        item.add_lint_findings(of_item);
+        item.keep_within(&mut room, before);
+    }
     note_units(items, input.units);
     add_stale(items, options, input)
+}
+
+/// What the rules of the linter find, in the order of the documents.
+fn of_rules<'a>(
+    items: &[ReviewedObject<'_>],
+    options: &LintOptions<'_>,
+    comparison: &'a Comparison<'a>,
+) -> Vec<(&'static LintRule, RuleFault)> {
+    let objects = referring::read(items, options.namespace, comparison);
+    let of_rule = |rule: &&'static LintRule| {
+        let rule = *rule;
+        rule.faults(&objects).into_iter().map(move |fault| (rule, fault))
+    };
+    let mut found: Vec<_> = LintRule::ALL.iter().flat_map(of_rule).collect();
+    found.sort_by_key(|(_, fault)| fault.document);
+    found
 }
 
 /// Notes in which unit each object is.

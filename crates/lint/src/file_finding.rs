@@ -8,7 +8,10 @@ use roster_engine::{
 use roster_manifests::{decode::Document, lint::SourcePlace};
 use serde::{Serialize, Serializer};
 
-use crate::report::Note;
+use crate::{
+    report::Note,
+    rule::{LintRule, RuleFault},
+};
 
 /// The code of a rule or of a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +20,8 @@ pub enum FindingCode {
     Rule(Rule),
     /// A reason.
     Reason(Reason),
+    /// A rule of the linter.
+    Lint(&'static LintRule),
 }
 
 impl FindingCode {
@@ -25,6 +30,7 @@ impl FindingCode {
         match self {
             Self::Rule(rule) => rule.code(),
             Self::Reason(reason) => reason.code(),
+            Self::Lint(rule) => rule.code,
         }
     }
 
@@ -33,6 +39,7 @@ impl FindingCode {
         match self {
             Self::Rule(rule) => rule.meaning(),
             Self::Reason(reason) => reason.meaning(),
+            Self::Lint(rule) => rule.meaning,
         }
     }
 
@@ -41,6 +48,7 @@ impl FindingCode {
         match self {
             Self::Rule(rule) => rule.fix(),
             Self::Reason(reason) => reason.fix(),
+            Self::Lint(rule) => rule.fix,
         }
     }
 }
@@ -274,6 +282,21 @@ impl<'a> FileFinding<'a> {
             }
         };
         found.into_iter().zip(places).map(finding).collect()
+    }
+
+    /// What a rule of the linter found in an object: an API server stores it.
+    pub(crate) fn of_lint_rules(at: FileObject<'a, '_>, found: &[(&'static LintRule, RuleFault)]) -> Vec<Self> {
+        let places = at.places_of(&found.iter().map(|(_, fault)| fault.pointer.as_str()).collect::<Vec<_>>());
+        let finding = |((rule, fault), (line, column)): (&(&'static LintRule, RuleFault), _)| Self {
+            line,
+            column,
+            severity: fault.severity.unwrap_or(rule.severity),
+            effect: FindingEffect::Warned,
+            code: FindingCode::Lint(rule),
+            field: field_path(&fault.pointer),
+            ..Self::invalid(at, fault.message.clone())
+        };
+        found.iter().zip(places).map(finding).collect()
     }
 
     /// A finding that makes the whole object invalid.

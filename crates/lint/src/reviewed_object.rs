@@ -22,6 +22,7 @@ use crate::{
     file_finding::{FileFinding, FileObject, FindingCode, FindingEffect},
     finding_room::FindingRoom,
     review::Purpose,
+    rule::{LintRule, RuleFault},
 };
 
 /// An object of the input.
@@ -90,6 +91,12 @@ impl<'a> ReviewedObject<'a> {
     pub fn add_workload_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
         let at = FileObject::of(self.file, &self.document, &self.key);
         self.input_findings.extend(FileFinding::of_workloads(at, findings));
+    }
+
+    /// Adds what the rules of the linter found in it.
+    pub(crate) fn add_lint_findings(&mut self, found: &[(&'static LintRule, RuleFault)]) {
+        let at = FileObject::of(self.file, &self.document, &self.key);
+        self.input_findings.extend(FileFinding::of_lint_rules(at, found));
     }
 
     /// What is not decided is not allowed.

@@ -16,6 +16,7 @@ use crate::{
     finding_key::FindingKey,
     report::{Note, Report},
     reviewed_object::ReviewedObject,
+    rule::LintRule,
     suppression::Suppression,
     waiver::{AnnotationWaivers, IGNORE_ANNOTATION, WaiverFault, Waivers, annotation_waivers},
 };
@@ -41,7 +42,13 @@ pub struct Suppressions {
 
 /// Whether a finding may have this code.
 pub fn is_code(code: &str) -> bool {
-    Rule::ALL.iter().any(|r| r.code() == code) || Reason::ALL.iter().any(|r| r.code() == code)
+    all_codes().any(|known| known == code)
+}
+
+/// The codes of all reasons, those of all rules of the webhook, and those of all rules of the linter.
+pub fn all_codes() -> impl Iterator<Item = &'static str> {
+    let of_reasons = Reason::ALL.iter().map(|r| r.code());
+    of_reasons.chain(Rule::ALL.iter().map(|r| r.code())).chain(LintRule::ALL.iter().map(|r| r.code))
 }
 
 /// What identifies a finding from one run to the next.

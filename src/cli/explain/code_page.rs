@@ -12,6 +12,7 @@ use roster_engine::{
     phrase::any_of,
     reason::Reason,
 };
+use roster_lint::{LintRule, all_codes};
 use serde::Serialize;
 
 use crate::cli::{
@@ -30,22 +31,24 @@ const PROSE: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct CodePage {
     code: &'static str,
-    /// `reason` or `rule`: some codes are both.
+    /// `reason`, `rule` or `lint rule`: some codes are both of the first two.
     kind: &'static str,
     /// Severity, or kinds and modes.
     about: String,
     meaning: &'static str,
     #[serde(skip_serializing_if = "str::is_empty")]
     fix: &'static str,
-    /// An object, and the answer of the webhook.
+    /// Objects, and the answer of the webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     example: Option<CodeExample>,
 }
 
-/// An object that a rule finds fault with.
+/// Objects that a rule finds fault with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct CodeExample {
     object: &'static str,
+    /// Empty if the rule is not one of the webhook.
+    #[serde(skip_serializing_if = "str::is_empty")]
     answer: &'static str,
 }
 
@@ -68,11 +71,6 @@ pub(super) fn is_code(text: &str) -> bool {
 pub(in crate::cli) fn codes() -> Vec<&'static str> {
     let codes: BTreeSet<&str> = all_codes().collect();
     codes.into_iter().collect()
-}
-
-/// The codes of all reasons, then those of all rules.
-fn all_codes() -> impl Iterator<Item = &'static str> {
-    Reason::ALL.iter().map(|r| r.code()).chain(Rule::ALL.iter().map(|r| r.code()))
 }
 
 /// Most codes that are suggested.
@@ -138,7 +136,15 @@ fn of(code: &str) -> Vec<CodePage> {
         fix: r.fix(),
         example: example(code),
     });
-    reason.chain(rule).collect()
+    let lint = LintRule::ALL.iter().filter(|r| r.code == code).map(|r| CodePage {
+        code: r.code,
+        kind: "lint rule",
+        about: format!("severity {}", r.severity),
+        meaning: r.meaning,
+        fix: r.fix,
+        example: Some(CodeExample { object: r.example, answer: "" }),
+    });
+    reason.chain(rule).chain(lint).collect()
 }
 
 /// What the webhook does by default, and where a policy enforces the rule.
@@ -190,7 +196,9 @@ impl CodePage {
         if let Some(CodeExample { object, answer }) = &self.example {
             writeln!(out, "\n{BOLD}Example{BOLD:#}")?;
             object.lines().try_for_each(|line| writeln!(out, "  {line}"))?;
-            writeln!(out, "\n{BOLD}Answer in each mode{BOLD:#}")?;
+            if !answer.is_empty() {
+                writeln!(out, "\n{BOLD}Answer in each mode{BOLD:#}")?;
+            }
             answer.lines().try_for_each(|line| paragraph(out, line, width))?;
         }
         Ok(())
@@ -263,6 +271,9 @@ superedge-topology-keys: rule, for Service; mode warn by default; enforce refuse
         for rule in Rule::ALL {
             let page = of(rule.code()).pop().unwrap();
             assert!(page.kind == "rule" && page.example.is_some(), "{rule}");
+        }
+        for rule in LintRule::ALL {
+            assert_eq!(of(rule.code).len(), 1, "{}: no reason and no other rule has its code", rule.code);
         }
         assert_eq!(of("selector-matches-nothing").len(), 2, "a reason and a rule");
         assert_eq!(of_all(&["ready".to_owned(), "web".to_owned()]), None);

@@ -6,7 +6,7 @@
 use md5::{Digest, Md5};
 use roster_admission::{Mode, Rule};
 use roster_engine::reason::Severity;
-use roster_lint::{FileFinding, FindingCode, Suppression};
+use roster_lint::{FileFinding, FindingCode, LintRule, Suppression};
 use roster_manifests::lint::SourcePlace;
 use serde_json::{Value, json};
 
@@ -23,7 +23,8 @@ pub(super) fn log_with_suppressed<'a>(
     complete: bool,
 ) -> Value {
     // Lists all rules, so that a tool knows what was checked, and the reasons that occur.
-    let mut codes: Vec<FindingCode> = Rule::ALL.iter().copied().map(FindingCode::Rule).collect();
+    let of_webhook = Rule::ALL.iter().copied().map(FindingCode::Rule);
+    let mut codes: Vec<FindingCode> = of_webhook.chain(LintRule::ALL.iter().copied().map(FindingCode::Lint)).collect();
     let mut results = Vec::new();
     for (finding, suppression) in findings {
         let index = codes.iter().position(|c| *c == finding.code).unwrap_or_else(|| {
@@ -63,6 +64,7 @@ fn rule(code: FindingCode) -> Value {
             Mode::Audit | Mode::Off => "note",
         },
         FindingCode::Reason(reason) => level(reason.severity()),
+        FindingCode::Lint(rule) => level(rule.severity),
     };
     json!({
         "id": code.as_str(),

@@ -10,7 +10,10 @@ use std::{
 
 use k8s_openapi::{
     Resource,
-    api::{apps::v1 as apps, autoscaling, batch::v1 as batch, core::v1 as core, discovery::v1 as discovery},
+    api::{
+        apps::v1 as apps, autoscaling, batch::v1 as batch, core::v1 as core, discovery::v1 as discovery,
+        networking::v1 as networking,
+    },
 };
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Value, json};
@@ -33,6 +36,7 @@ pub(super) fn schemas() -> String {
     schemas.add::<batch::CronJob>();
     schemas.add::<autoscaling::v1::HorizontalPodAutoscaler>();
     schemas.add::<autoscaling::v2::HorizontalPodAutoscaler>();
+    schemas.add::<networking::Ingress>();
     schemas.text()
 }
 

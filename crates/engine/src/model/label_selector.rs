@@ -48,6 +48,17 @@ impl LabelSelector {
         self.match_labels.is_empty() && self.match_expressions.is_empty()
     }
 
+    /// The labels of which it asks for one value: whatever it selects has them.
+    pub fn single_values(&self) -> Labels {
+        let single = |r: &LabelRequirement| match r.values.as_slice() {
+            [value] if r.operator == "In" => Some((r.key.clone(), value.clone())),
+            _ => None,
+        };
+        let mut labels = self.match_labels.clone();
+        self.match_expressions.iter().filter_map(single).for_each(|(key, value)| labels.insert(key, value));
+        labels
+    }
+
     /// Whether it selects an object with these labels.
     pub fn selects(&self, labels: &Labels) -> bool {
         self.match_labels.selects(labels)

@@ -28,7 +28,8 @@ mod written_pods;
 pub use assume::{AssumedObjects, KnownObjects, MAX_PODS, WorkloadPods, assume, outcomes};
 pub use autoscaler::{Autoscaler, ResourceMetric};
 pub use findings::{
-    ComparedObjects, ObjectDocuments, UnassumedWorkloads, UnreadIndex, UnreadMatch, UnreadOfNamespace, findings,
+    ComparedObjects, Comparison, NamedService, ObjectDocuments, ObjectSelections, ObjectSelector, SelectedObjects,
+    ServiceReference, ServiceReferences, UnassumedWorkloads, UnreadIndex, UnreadMatch, UnreadOfNamespace, findings,
 };
 pub use nodes::ASSUMED_NODE;
 pub use pods::AssumedPod;

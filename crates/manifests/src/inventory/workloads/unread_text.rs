@@ -32,6 +32,8 @@ pub(super) struct TextClues<'a> {
     pub(super) words: Option<HashSet<&'a str, HashSeed>>,
     /// The documents for which its pods may have any labels.
     reach: Range<usize>,
+    /// The documents for which its objects may have any name.
+    named_reach: Range<usize>,
 }
 
 /// The lines after `labels:` in which a placeholder stands for labels.
@@ -41,15 +43,18 @@ impl<'a> TextClues<'a> {
     pub(super) fn of(unread: &'a UnreadText) -> Self {
         let place = &unread.place;
         let Some(text) = &unread.text else {
-            return Self { place, kinds: None, namespace: None, words: None, reach: 0..0 };
+            return Self { place, kinds: None, namespace: None, words: None, reach: 0..0, named_reach: 0..0 };
         };
         let kinds: Vec<&str> = values(text, "kind").collect();
         let is_any_kind = kinds.is_empty() || kinds.iter().any(|kind| has_placeholder(kind));
         let mut namespaces = values(text, "namespace");
         let first = namespaces.next().filter(|first| !has_placeholder(first));
         let namespace = first.filter(|first| namespaces.all(|other| other == *first));
-        let reach = if makes_labels(text) { unread.reach.clone() } else { 0..0 };
-        Self { place, kinds: (!is_any_kind).then_some(kinds), namespace, words: Some(words(text).collect()), reach }
+        let reach_if = |is_made: bool| if is_made { unread.reach.clone() } else { 0..0 };
+        let reach = reach_if(makes_labels(text));
+        let named_reach = reach_if(values(text, "name").any(has_placeholder));
+        let (kinds, words) = ((!is_any_kind).then_some(kinds), Some(words(text).collect()));
+        Self { place, kinds, namespace, words, reach, named_reach }
     }
 
     /// Whether it may have an object of a kind in a namespace.
@@ -97,6 +102,11 @@ impl<'a> TextClues<'a> {
     /// The documents for which its pods may have any labels.
     pub(super) fn reach(&self) -> Range<usize> {
         self.reach.clone()
+    }
+
+    /// The documents for which its objects may have any name.
+    pub(super) fn named_reach(&self) -> Range<usize> {
+        self.named_reach.clone()
     }
 }
 

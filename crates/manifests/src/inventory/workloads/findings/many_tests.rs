@@ -45,7 +45,8 @@ fn check((services, workloads): &(Vec<Service>, Vec<Workload>), comparisons: usi
         unrendered: &[],
         in_tests: &[],
     };
-    findings_within(&objects, comparisons).into_iter().map(|placed| placed.object).collect()
+    let unread = UnreadIndex::new(objects.unread);
+    Comparison::within(&objects, &unread, comparisons).findings().into_iter().map(|(_, finding)| finding).collect()
 }
 
 /// How many findings of each code there are, and the message of the first.

@@ -1,6 +1,6 @@
 //! Whether a selector matches the pods of a workload.
 
-use roster_engine::model::{Labels, Pod, Resource, Text, json::message::shortened};
+use roster_engine::model::{Labels, Pod, Resource, Service, Text, json::message::shortened};
 
 use crate::inventory::workloads::{
     identity::is_opaque,
@@ -85,11 +85,12 @@ pub(super) fn workload_name(workload: &Workload) -> String {
     format!("{} {}", shortened(&workload.kind), shortened(&workload.name))
 }
 
-/// What a selector is compared with: a workload, or a pod that no workload makes.
+/// What a selector is compared with: a workload, or a pod that no workload makes; or a Service, which monitors select.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Candidate<'a> {
     Workload(&'a Workload),
     Pod(&'a Pod),
+    Service(&'a Service),
 }
 
 impl<'a> Candidate<'a> {
@@ -97,6 +98,7 @@ impl<'a> Candidate<'a> {
         match self {
             Self::Workload(workload) => &workload.template.labels,
             Self::Pod(pod) => &pod.labels,
+            Self::Service(service) => &service.meta.labels,
         }
     }
 
@@ -108,15 +110,21 @@ impl<'a> Candidate<'a> {
     /// The pod, if it is one.
     pub(super) fn pod(self) -> Option<&'a Pod> {
         match self {
-            Self::Workload(_) => None,
+            Self::Workload(_) | Self::Service(_) => None,
             Self::Pod(pod) => Some(pod),
         }
+    }
+
+    /// The Service, if it is one.
+    pub(super) fn service(self) -> Option<&'a Service> {
+        if let Self::Service(service) = self { Some(service) } else { None }
     }
 
     pub(super) fn may_have(self, key: &str, value: &Text) -> bool {
         match self {
             Self::Workload(workload) => workload.may_have(key, value),
             Self::Pod(pod) => is_opaque(key) || pod.labels.get(key) == Some(value),
+            Self::Service(service) => service.meta.labels.get(key) == Some(value),
         }
     }
 
@@ -141,6 +149,7 @@ impl<'a> Candidate<'a> {
         match self {
             Self::Workload(workload) => workload_name(workload),
             Self::Pod(pod) => format!("Pod {}", pod.name()),
+            Self::Service(service) => format!("Service {}", service.meta.name),
         }
     }
 
@@ -149,6 +158,7 @@ impl<'a> Candidate<'a> {
         match self {
             Self::Workload(workload) => &workload.namespace,
             Self::Pod(pod) => pod.namespace(),
+            Self::Service(service) => &service.meta.namespace,
         }
     }
 
@@ -162,6 +172,7 @@ impl<'a> Candidate<'a> {
         match self {
             Self::Workload(workload) => workload.is_hook,
             Self::Pod(pod) => pod.is_hook,
+            Self::Service(_) => false,
         }
     }
 

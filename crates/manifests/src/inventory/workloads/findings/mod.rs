@@ -18,10 +18,12 @@ mod scale_targets;
 mod scaling_metrics;
 #[cfg(test)]
 mod scaling_tests;
+mod selected_objects;
 #[cfg(test)]
 mod selected_tests;
 mod selection;
 mod service_checks;
+mod service_references;
 #[cfg(test)]
 mod tests;
 mod unassumed;
@@ -44,6 +46,8 @@ use self::{
     unmatched::Namespaces,
 };
 pub use self::{
+    selected_objects::{ObjectSelections, ObjectSelector, SelectedObjects},
+    service_references::{NamedService, ServiceReference, ServiceReferences},
     unassumed::UnassumedWorkloads,
     unread_index::{UnreadIndex, UnreadMatch, UnreadOfNamespace},
 };
@@ -132,50 +136,71 @@ impl ObjectDocuments {
 
 /// The findings about Services and workloads, by namespace, each with the number of the document that it is about.
 pub fn findings(objects: &ComparedObjects<'_>) -> Vec<(usize, Finding)> {
-    let findings = findings_within(objects, MAX_COMPARISONS);
-    findings.into_iter().map(|Located { document, object }| (document, object)).collect()
+    Comparison::new(objects, &UnreadIndex::new(objects.unread)).findings()
 }
 
-/// The same, with a limit on comparisons.
-fn findings_within(objects: &ComparedObjects<'_>, comparisons: usize) -> Vec<Located<Finding>> {
-    let unread = UnreadIndex::new(objects.unread);
-    let (all, index) = by_namespace(objects, &unread);
-    let namespaces = Namespaces {
-        all: &all,
-        index: &index,
-        units: objects.units,
-        unrendered: objects.unrendered,
-        in_tests: objects.in_tests,
-        assumed: objects.assumed_namespace,
-    };
-    let mut elsewhere = ByOwner::default();
-    for (place, _) in objects.outcomes.iter().filter(|_| !objects.autoscalers.is_empty()) {
-        let workload = &objects.workloads[*place];
-        elsewhere.entry((&workload.name, &workload.kind, api_group(&workload.api_version))).or_insert(workload);
+/// The objects of all namespaces, indexed for whatever is asked about them together.
+pub struct Comparison<'a> {
+    objects: ComparedObjects<'a>,
+    all: BTreeMap<&'a Text, Manifests<'a>>,
+    index: CandidateIndex<'a>,
+    comparisons: Comparisons,
+}
+
+impl<'a> Comparison<'a> {
+    /// An index of these objects, and of those that cannot be read.
+    pub fn new(objects: &ComparedObjects<'a>, unread: &'a UnreadIndex<'a>) -> Self {
+        Self::within(objects, unread, MAX_COMPARISONS)
     }
-    let comparisons = Comparisons::new(comparisons);
-    let mut findings = Vec::new();
-    for (namespace, manifests) in &all {
-        let mut services = ServiceChecks::new(namespace, manifests, &namespaces);
-        services.check(&comparisons);
-        let CheckedServices { findings: of_services, backed, selected } = services.finish();
-        findings.extend(of_services);
-        for (placed, backed) in manifests.workloads.iter().zip(&backed) {
-            let Located { document, object: (workload, outcome) } = *placed;
-            let at = Located { document, object: workload };
-            let mut of_workload: Vec<Finding> = check_pods(workload, outcome).into_iter().collect();
-            of_workload.extend(check_probes(workload));
-            if namespaces.is_judged(document) {
-                of_workload.extend(manifests.check_governing_service(at, &selected, objects.units));
-                of_workload.extend(manifests.check_subdomain(at, objects.units));
-                of_workload.extend(check_rollout(workload, outcome, &backed.alone));
-                of_workload.extend(check_readiness(workload, &backed.waiting));
-            }
-            findings.extend(of_workload.into_iter().map(|object| Located { document, object }));
+
+    /// The same, with a limit on comparisons.
+    fn within(objects: &ComparedObjects<'a>, unread: &'a UnreadIndex<'a>, comparisons: usize) -> Self {
+        let (all, index) = by_namespace(objects, unread);
+        Self { objects: *objects, all, index, comparisons: Comparisons::new(comparisons) }
+    }
+
+    fn namespaces(&self) -> Namespaces<'_, 'a> {
+        Namespaces {
+            all: &self.all,
+            index: &self.index,
+            units: self.objects.units,
+            unrendered: self.objects.unrendered,
+            in_tests: self.objects.in_tests,
+            assumed: self.objects.assumed_namespace,
         }
-        findings.extend(manifests.check_autoscalers(&namespaces, &elsewhere, &comparisons));
     }
-    findings
+
+    /// The findings about Services and workloads, by namespace, each with the number of the document that it is about.
+    pub fn findings(&self) -> Vec<(usize, Finding)> {
+        let (objects, namespaces, comparisons) = (&self.objects, self.namespaces(), &self.comparisons);
+        let mut elsewhere = ByOwner::default();
+        for (place, _) in objects.outcomes.iter().filter(|_| !objects.autoscalers.is_empty()) {
+            let workload = &objects.workloads[*place];
+            elsewhere.entry((&workload.name, &workload.kind, api_group(&workload.api_version))).or_insert(workload);
+        }
+        let mut findings = Vec::new();
+        for (namespace, manifests) in &self.all {
+            let mut services = ServiceChecks::new(namespace, manifests, &namespaces);
+            services.check(comparisons);
+            let CheckedServices { findings: of_services, backed, selected } = services.finish();
+            findings.extend(of_services);
+            for (placed, backed) in manifests.workloads.iter().zip(&backed) {
+                let Located { document, object: (workload, outcome) } = *placed;
+                let at = Located { document, object: workload };
+                let mut of_workload: Vec<Finding> = check_pods(workload, outcome).into_iter().collect();
+                of_workload.extend(check_probes(workload));
+                if namespaces.is_judged(document) {
+                    of_workload.extend(manifests.check_governing_service(at, &selected, objects.units));
+                    of_workload.extend(manifests.check_subdomain(at, objects.units));
+                    of_workload.extend(check_rollout(workload, outcome, &backed.alone));
+                    of_workload.extend(check_readiness(workload, &backed.waiting));
+                }
+                findings.extend(of_workload.into_iter().map(|object| Located { document, object }));
+            }
+            findings.extend(manifests.check_autoscalers(&namespaces, &elsewhere, comparisons));
+        }
+        findings.into_iter().map(|Located { document, object }| (document, object)).collect()
+    }
 }
 
 /// The objects of each namespace, and the index of all that selectors may select.

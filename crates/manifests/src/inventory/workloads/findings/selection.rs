@@ -59,6 +59,8 @@ struct Found<'a> {
 /// A selector of a unit, and where to look for what it selects.
 #[derive(Clone, Copy)]
 pub(super) struct SelectorSearch<'s, 'a> {
+    /// The kind of the object that has it.
+    pub(super) kind: &'static str,
     pub(super) selector: &'a Labels,
     /// A document of the unit.
     pub(super) document: usize,

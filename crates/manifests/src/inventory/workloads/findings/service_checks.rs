@@ -1,7 +1,7 @@
 //! The checks of the Services of one namespace.
 
 use roster_engine::{
-    model::{Service, ServiceType, Text},
+    model::{Resource, Service, ServiceType, Text},
     phrase::counted,
     reason::{Finding, Reason},
 };
@@ -110,8 +110,8 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
             services.retain(|(_, service)| is_checked(service));
             if let Some((_, first)) = services.first() {
                 let (manifests, index, units) = (self.manifests, self.namespaces.index, self.namespaces.units);
-                let search =
-                    SelectorSearch { selector, document: first.document, manifests, index, units, comparisons };
+                let (kind, document) = (Resource::Service.kind(), first.document);
+                let search = SelectorSearch { kind, selector, document, manifests, index, units, comparisons };
                 self.check_selector(&search, &services);
             }
         }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use roster_engine::{
-    model::{Labels, Text},
+    model::Text,
     reason::{Reason, Severity},
 };
 
@@ -17,6 +17,9 @@ use super::{
     unread_index::UnreadMatch,
 };
 use crate::units::Units;
+
+/// What the selector of pods that matches nothing matches.
+const PODS: &str = "no workload and no pod";
 
 /// What is wrong with a selector.
 #[derive(Clone, Debug)]
@@ -72,12 +75,12 @@ impl<'a> Namespaces<'_, 'a> {
         match manifests.unread.selected_by(selector, Some(document)) {
             Some(UnreadMatch::Known(_) | UnreadMatch::Unrendered) => return Ok(None),
             Some(UnreadMatch::Possible(unread)) => {
-                return Ok(nearest.map(|nearest| not_checked(&nothing_matches(&nearest), &unread)));
+                return Ok(nearest.map(|nearest| not_checked(&nothing_matches(PODS, &nearest), &unread)));
             }
             None => {}
         }
         if nearest.as_ref().is_none_or(|n| !n.is_typo())
-            && let Some(fault) = self.of_other(namespace, selector, comparisons)?
+            && let Some(fault) = self.of_other(namespace, search)?
         {
             return Ok(Some(fault));
         }
@@ -91,12 +94,8 @@ impl<'a> Namespaces<'_, 'a> {
     }
 
     /// The fault of a selector that matches a workload of another namespace.
-    fn of_other(
-        &self,
-        own: &Text,
-        selector: &Labels,
-        comparisons: &Comparisons,
-    ) -> Result<Option<SelectorFault>, NotCompared> {
+    fn of_other(&self, own: &Text, search: &SelectorSearch<'_, 'a>) -> Result<Option<SelectorFault>, NotCompared> {
+        let SelectorSearch { kind, selector, comparisons, .. } = *search;
         let Some(Manifests { places: here, .. }) = self.all.get(own) else { return Ok(None) };
         let places = [0..here.start, here.end..self.index.len()].map(|range| self.index.places(selector, range));
         comparisons.take_selector(selector, places.iter().map(CandidatePlaces::len).sum())?;
@@ -105,7 +104,7 @@ impl<'a> Namespaces<'_, 'a> {
         let Some(candidate) = candidates.find(is_meant) else { return Ok(None) };
         let namespace = candidate.namespace();
         let message = format!(
-            "the selector matches {} of namespace {namespace}; a Service selects pods of its own namespace",
+            "the selector matches {} of namespace {namespace}; a {kind} selects pods of its own namespace",
             candidate.name()
         );
         let fault = SelectorFault::new(Reason::OtherNamespace, message);
@@ -136,7 +135,7 @@ fn of_nearest(
     nearest: &NearMiss<'_>,
     comparisons: &Comparisons,
 ) -> SelectorFault {
-    let message = nothing_matches(nearest);
+    let message = nothing_matches(PODS, nearest);
     let custom = manifests.custom_resources.map(|custom| format!("pods of {custom}"));
     let of_others = custom.or_else(|| {
         let is_system = namespace == "kube-system";
@@ -160,7 +159,8 @@ fn of_nearest(
     fault
 }
 
-fn nothing_matches(nearest: &NearMiss<'_>) -> String {
-    let matches = "the selector matches no workload and no pod";
-    if nearest.is_alike() { format!("{matches}; nearest: {}", nearest.text()) } else { matches.to_owned() }
+/// The message about a selector that matches nothing of some kinds.
+pub(super) fn nothing_matches(kinds: &str, nearest: &NearMiss<'_>) -> String {
+    let matches = format!("the selector matches {kinds}");
+    if nearest.is_alike() { format!("{matches}; nearest: {}", nearest.text()) } else { matches }
 }

@@ -2,8 +2,9 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt,
+    ops::Range,
 };
 
 use roster_engine::model::{HashSeed, Labels, ObjectKey, Resource, Text};
@@ -32,9 +33,15 @@ struct TextIndex<'a> {
     by_word: HashMap<&'a str, Vec<usize>, HashSeed>,
     /// Those that may have any word.
     open: Vec<usize>,
-    /// Templates whose pods may have any labels, by the documents that they reach. Two ranges are apart, or one has the other.
-    templates: BTreeMap<(usize, Reverse<usize>), Vec<usize>>,
+    /// Templates whose pods may have any labels.
+    templates: TemplatesByReach,
+    /// Templates whose objects may have any name.
+    named_templates: TemplatesByReach,
 }
+
+/// Templates by the documents that they reach. Two ranges are apart, or one has the other.
+#[derive(Debug, Default)]
+struct TemplatesByReach(BTreeMap<(usize, Reverse<usize>), Vec<usize>>);
 
 /// The objects of a namespace.
 #[derive(Debug, Default)]
@@ -50,6 +57,8 @@ struct NamespaceIndex<'a> {
     by_name_and_kind: HashMap<(&'a str, &'a str), (usize, &'a ObjectKey), HashSeed>,
     /// The first of each name that may have pods and is of a kind that does not exist.
     misspelt: HashMap<&'a str, (usize, &'a ObjectKey), HashSeed>,
+    /// The kinds of all.
+    kinds: HashSet<&'a str, HashSeed>,
 }
 
 /// What of a namespace cannot be read.
@@ -131,10 +140,8 @@ impl<'a> TextIndex<'a> {
                 }
                 None => this.open.push(place),
             }
-            let reach = clues.reach();
-            if !reach.is_empty() {
-                this.templates.entry((reach.start, Reverse(reach.end))).or_default().push(place);
-            }
+            this.templates.push(clues.reach(), place);
+            this.named_templates.push(clues.named_reach(), place);
         }
         this
     }
@@ -155,20 +162,10 @@ impl<'a> TextIndex<'a> {
         };
         let mut found: Vec<usize> = self.with_words(values()).filter(is_meant).collect();
         let may_have_pods = |place: &usize| self.all[*place].may_have_pods(namespace);
-        let reaching = self.reaching(document).flat_map(|of_reach| of_reach.iter().copied());
-        found.extend(reaching.take(MAX_COMPARED).find(may_have_pods));
+        found.extend(self.templates.reaching(document).find(may_have_pods));
         found.sort_unstable();
         found.dedup();
         found
-    }
-
-    /// The templates that reach a document: of each folder above it those that reach as far, from the innermost. Between two of
-    /// them may be the templates of folders beside them, of which some are passed.
-    fn reaching(&self, document: Option<usize>) -> impl Iterator<Item = &Vec<usize>> {
-        let before = document.map_or(usize::MAX, |document| document.saturating_add(1));
-        let ranges = self.templates.range(..(before, Reverse(usize::MAX))).rev().take(MAX_COMPARED);
-        let reaches = move |end: usize| document.is_none_or(|document| document < end);
-        ranges.filter(move |((_, Reverse(end)), _)| reaches(*end)).map(|(_, places)| places)
     }
 
     /// Text that may have an object of this kind and name.
@@ -179,16 +176,53 @@ impl<'a> TextIndex<'a> {
         };
         self.with_words(std::iter::once(name)).filter(is_meant).collect()
     }
+
+    /// Whether a template that reaches a document may have an object of this kind with any name.
+    fn may_name(&self, namespace: &str, kind: &str, document: usize) -> bool {
+        let mut reaching = self.named_templates.reaching(Some(document));
+        reaching.any(|place| self.all[place].may_have(kind, namespace))
+    }
+
+    /// Whether a text may have an object of this kind with these labels.
+    fn may_have_labels(&self, namespace: &str, kind: &str, labels: &Labels, document: usize) -> bool {
+        let values = || labels.iter().map(|(_, value)| value.as_str());
+        let may_have = |place: usize| self.all[place].may_have(kind, namespace);
+        self.with_words(values()).any(|place| may_have(place) && self.all[place].has_all(values()))
+            || self.templates.reaching(Some(document)).any(may_have)
+    }
+}
+
+impl TemplatesByReach {
+    fn push(&mut self, reach: Range<usize>, place: usize) {
+        if !reach.is_empty() {
+            self.0.entry((reach.start, Reverse(reach.end))).or_default().push(place);
+        }
+    }
+
+    /// The templates that reach a document: of each folder above it those that reach as far, from the innermost. Between two of
+    /// them may be the templates of folders beside them, of which some are passed.
+    fn reaching(&self, document: Option<usize>) -> impl Iterator<Item = usize> {
+        let before = document.map_or(usize::MAX, |document| document.saturating_add(1));
+        let ranges = self.0.range(..(before, Reverse(usize::MAX))).rev().take(MAX_COMPARED);
+        let reaches = move |end: usize| document.is_none_or(|document| document < end);
+        let places = ranges.filter(move |((_, Reverse(end)), _)| reaches(*end)).flat_map(|(_, places)| places);
+        places.copied().take(MAX_COMPARED)
+    }
 }
 
 impl<'a> NamespaceIndex<'a> {
     fn push(&mut self, key: &'a ObjectKey, may_have_pods: bool) {
         let numbered = (self.count, key);
         self.count += 1;
+        self.kinds.insert(&key.kind);
         self.by_name_and_kind.entry((&key.name, &key.kind)).or_insert(numbered);
         if may_have_pods && Resource::ALL.iter().all(|r| r.kind() != key.kind) {
             self.misspelt.entry(&key.name).or_insert(numbered);
         }
+    }
+
+    fn has_kind(&self, kind: &str) -> bool {
+        self.kinds.contains(kind)
     }
 
     /// The first object of this name that is of this kind, or may be.
@@ -234,6 +268,27 @@ impl<'a> UnreadOfNamespace<'a> {
         let known = known.map(|key| UnreadMatch::Known(self::name(key)));
         let texts = || self.texts.map(|texts| texts.with_object(self.namespace, kind, name)).unwrap_or_default();
         known.or_else(|| self.possible(None, &texts()).map(UnreadMatch::Possible))
+    }
+
+    /// Whether something may be the object of this kind and name that a document refers to: also a template that reaches the
+    /// document, and whose names are made of placeholders.
+    pub(super) fn may_be_named(&self, kind: &str, name: &str, document: usize) -> bool {
+        self.may_be(kind, name).is_some()
+            || self.texts.is_some_and(|texts| texts.may_name(self.namespace, kind, document))
+    }
+
+    /// Whether something may be an object of this kind with these labels.
+    pub(super) fn may_have_labels(&self, kind: &str, labels: &Labels, document: usize) -> bool {
+        self.objects.is_some_and(|objects| objects.has_kind(kind))
+            || self.texts.is_some_and(|texts| texts.may_have_labels(self.namespace, kind, labels, document))
+    }
+
+    /// Whether something may be an object of this kind, whatever its name.
+    pub(super) fn may_have_kind(&self, kind: &str) -> bool {
+        let may_have = |texts: &TextIndex<'_>| {
+            texts.with_words(std::iter::once(kind)).any(|place| texts.all[place].may_have(kind, self.namespace))
+        };
+        self.objects.is_some_and(|objects| objects.has_kind(kind)) || self.texts.is_some_and(may_have)
     }
 
     /// Names the first of what may be meant, and counts the others. `objects` are the first object and how many follow it.

@@ -1,0 +1,188 @@
+//! A port that an Ingress, a route or a webhook names, and that its Service does not have.
+
+use roster_engine::{
+    model::{Service, ServiceType, TargetPort, json::message::shortened},
+    reason::Severity,
+};
+use roster_manifests::inventory::workloads::NamedService;
+
+use crate::{
+    referring::{Backend, BackendPort, ReferringObjects},
+    rule::{LintRule, RuleCheck, RuleFault},
+};
+
+pub(super) static RULE: LintRule = LintRule {
+    code: "backend-port-missing",
+    severity: Severity::Warning,
+    meaning: "The Service that an Ingress, a route of the Gateway API, a webhook configuration, an APIService or a conversion \
+              webhook names does not have the port: requests fail. The port is one of the Service, and not the targetPort of \
+              its pods; without one, an API server uses 443.",
+    fix: "Use the number or the name of a port of the Service.",
+    example: "\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: { name: web, namespace: shop }
+spec:
+  rules:
+  - http:
+      paths:
+      - path: /
+        pathType: Prefix
+        backend:
+          service: { name: web, port: { number: 8080 } }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web, namespace: shop }
+spec:
+  ports:
+  - port: 80
+    targetPort: 8080
+",
+    check: RuleCheck::All(check),
+};
+
+/// How many ports of a Service are named.
+const SHOWN: usize = 5;
+
+fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
+    for (backend, found) in &objects.backends {
+        let (NamedService::Found(versions), Some(port)) = (found, &backend.port) else { continue };
+        // Of several versions, one that fits is enough.
+        if let Some(service) =
+            versions.first().filter(|_| !versions.iter().any(|service| has_port(service, &port.port)))
+        {
+            faults.push(fault(backend, port, service));
+        }
+    }
+}
+
+fn has_port(service: &Service, port: &TargetPort) -> bool {
+    // An ExternalName is another server; and what lacks its ports has a finding of its own.
+    service.kind == ServiceType::ExternalName
+        || (service.ports.is_empty() && !service.declared_headless())
+        || service.ports.iter().any(|of| match port {
+            TargetPort::Number(number) => of.port == *number,
+            TargetPort::Name(name) => of.name == *name,
+        })
+}
+
+fn fault(backend: &Backend, BackendPort { port, field }: &BackendPort, service: &Service) -> RuleFault {
+    let name = &backend.service.name;
+    let wanted = match port {
+        TargetPort::Number(number) if field.is_empty() => format!("port {number}, which is used if none is written"),
+        TargetPort::Number(number) => format!("port {number}"),
+        TargetPort::Name(name) => format!("port named {}", shortened(name)),
+    };
+    let message = format!("the Service {name} has no {wanted}; {}{}", ports_of(service), hint(service, port));
+    let pointer = format!("{}{field}", backend.pointer);
+    RuleFault { document: backend.service.document, pointer, severity: None, message }
+}
+
+/// The ports of a Service, in words.
+fn ports_of(service: &Service) -> String {
+    let text = |port: &roster_engine::model::ServicePort| match port.name.as_str() {
+        "" => port.port.to_string(),
+        name => format!("{} ({})", port.port, shortened(name)),
+    };
+    let shown: Vec<String> = service.ports.iter().take(SHOWN).map(text).collect();
+    match service.ports.len() {
+        0 => "it has no ports".to_owned(),
+        1 => format!("its port is {}", shown.join("")),
+        all if all > SHOWN => format!("its ports are {} and {} more", shown.join(", "), all - SHOWN),
+        _ => format!("its ports are {}", shown.join(", ")),
+    }
+}
+
+/// What was probably meant.
+fn hint(service: &Service, port: &TargetPort) -> String {
+    let is_target = |of: &&roster_engine::model::ServicePort| of.target_port == *port;
+    let number = match port {
+        TargetPort::Name(name) => name.parse().ok().filter(|number| service.ports.iter().any(|of| of.port == *number)),
+        TargetPort::Number(_) => None::<i32>,
+    };
+    match (service.ports.iter().find(is_target), number) {
+        (_, Some(number)) => format!("; write the number as number: {number}"),
+        (Some(of), None) => format!(", whose targetPort is {}", target_text(&of.target_port)),
+        (None, None) => String::new(),
+    }
+}
+
+fn target_text(port: &TargetPort) -> String {
+    match port {
+        TargetPort::Number(number) => number.to_string(),
+        TargetPort::Name(name) => shortened(name).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::tests::{WEB, found, found_in, ingress, route};
+
+    fn backend(port: &str) -> String {
+        ingress("shop", &format!("{{service: {{name: web, port: {{{port}}}}}}}"))
+    }
+
+    #[test]
+    fn a_port_that_the_service_lacks_is_found() {
+        let field = |field: &str| format!("backend-port-missing {field}: the Service web has no");
+        let (number, name) = ("spec.defaultBackend.service.port.number", "spec.defaultBackend.service.port.name");
+        let headless = "{clusterIP: None}";
+        for (yaml, want) in [
+            (backend("number: 80") + WEB, None),
+            (backend("name: http") + WEB, None),
+            (
+                backend("number: 8080") + WEB,
+                Some(format!("{} port 8080; its port is 80 (http), whose targetPort is 8080", field(number))),
+            ),
+            (backend("number: 81") + WEB, Some(format!("{} port 81; its port is 80 (http)", field(number)))),
+            (backend("name: web") + WEB, Some(format!("{} port named web; its port is 80 (http)", field(name)))),
+            (
+                backend("name: '80'") + WEB,
+                Some(format!("{} port named 80; its port is 80 (http); write the number as number: 80", field(name))),
+            ),
+            (backend("number: 8080") + &WEB.replace("selector: {app: web}", "type: ExternalName, externalName: a.b"), None),
+            (
+                backend("number: 80") + &WEB.replace("{selector: {app: web}, ports: [{name: http, port: 80, targetPort: 8080}]}", headless),
+                Some(format!("{} port 80; it has no ports", field(number))),
+            ),
+            (route("shop", "{name: web, port: 80}") + WEB, None),
+            (route("shop", "{name: web}") + WEB, None),
+            (
+                route("shop", "{name: web, port: 8081}") + WEB,
+                Some(format!("{} port 8081; its port is 80 (http)", field("spec.rules[0].backendRefs[0].port"))),
+            ),
+            (
+                "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: x}\nspec: {service: {name: web, namespace: \
+                 shop}}\n---\n".to_owned() + WEB,
+                Some(format!("{} port 443, which is used if none is written; its port is 80 (http)", field("spec.service"))),
+            ),
+            (
+                "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: x}\nspec: {service: {name: web, namespace: \
+                 shop, port: 80}}\n---\n".to_owned() + WEB,
+                None,
+            ),
+        ] {
+            assert_eq!(found(&yaml), want.into_iter().collect::<Vec<_>>(), "{yaml}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_versions_of_a_service_are_compared() {
+        let (ingress, other) = (backend("number: 8080"), WEB.replace("port: 80,", "port: 8080,"));
+        for (files, want) in [
+            ([("a/i.yaml", &ingress), ("a/s.yaml", &WEB.to_owned()), ("b/s.yaml", &other)], 1),
+            ([("a/i.yaml", &ingress), ("a/s.yaml", &other), ("b/s.yaml", &WEB.to_owned())], 0),
+            // One version that fits is enough.
+            ([("i.yaml", &ingress), ("a/s.yaml", &other), ("b/s.yaml", &WEB.to_owned())], 0),
+            ([("i.yaml", &ingress), ("a/s.yaml", &WEB.to_owned()), ("b/s.yaml", &WEB.to_owned())], 1),
+            // A kustomization may change its ports.
+            ([("i.yaml", &ingress), ("listed/s.yaml", &WEB.to_owned()), ("b.yaml", &String::new())], 0),
+            ([("testdata/a/i.yaml", &ingress), ("s.yaml", &WEB.to_owned()), ("b.yaml", &String::new())], 0),
+            ([("testdata/a/i.yaml", &ingress), ("testdata/a/s.yaml", &WEB.to_owned()), ("b.yaml", &String::new())], 1),
+        ] {
+            let files = files.map(|(file, yaml)| (file, yaml.as_str()));
+            assert_eq!(found_in(&files).len(), want, "{files:?}");
+        }
+    }
+}

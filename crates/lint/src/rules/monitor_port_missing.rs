@@ -1,0 +1,98 @@
+//! A port that a monitor scrapes, and that nothing it selects has.
+
+use roster_engine::{model::json::message::shortened, reason::Severity};
+use roster_manifests::inventory::workloads::SelectedObjects;
+
+use crate::{
+    referring::{ReferringObjects, SelectingKind},
+    rule::{LintRule, RuleCheck, RuleFault},
+};
+
+pub(super) static RULE: LintRule = LintRule {
+    code: "monitor-port-missing",
+    severity: Severity::Warning,
+    meaning: "No Service that a ServiceMonitor selects has a port of this name, or no container of the pods that a PodMonitor \
+              selects: nothing is scraped there.",
+    fix: "Use the name of a port of the Service, and not of its pods, in a ServiceMonitor; and that of a container's port in a PodMonitor.",
+    example: "\
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: { name: web, namespace: shop }
+spec:
+  selector: { matchLabels: { app: web } }
+  endpoints:
+  - port: metrics
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web, namespace: shop, labels: { app: web } }
+spec:
+  ports:
+  - { name: http, port: 80, targetPort: metrics }
+",
+    check: RuleCheck::All(check),
+};
+
+fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
+    for (monitor, found) in &objects.selecting {
+        let SelectedObjects::Found { missing, names } = found else { continue };
+        let of = match monitor.kind {
+            SelectingKind::ServiceMonitor => "Service",
+            SelectingKind::PodMonitor => "container",
+            SelectingKind::Budget => continue,
+        };
+        for (pointer, port) in missing.iter().filter_map(|place| monitor.ports.get(*place)) {
+            let has = if names.is_empty() { "no port has a name".to_owned() } else { format!("the names are {names}") };
+            let message = format!("no {of} that the selector matches has a port named {}; {has}", shortened(port));
+            faults.push(RuleFault { document: monitor.document, pointer: pointer.clone(), severity: None, message });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rules::tests::{DEPLOYMENT, WEB, found};
+
+    fn monitor(kind: &str, endpoints: &str) -> String {
+        format!(
+            "apiVersion: monitoring.coreos.com/v1\nkind: {kind}\nmetadata: {{name: x, namespace: shop}}\nspec: {{selector: \
+             {{matchLabels: {{app: web}}}}, {endpoints}}}\n---\n"
+        )
+    }
+
+    #[test]
+    fn a_port_that_nothing_has_is_found() {
+        let (service, pod) = ("ServiceMonitor", "PodMonitor");
+        let missing = |text: &str| Some(format!("monitor-port-missing spec.{text}"));
+        let metrics = WEB.replace("name: web", "name: metrics").replace("name: http", "name: metrics");
+        for (name, yaml, want) in [
+            ("there", monitor(service, "endpoints: [{port: http}]") + WEB, None),
+            (
+                "missing",
+                monitor(service, "endpoints: [{port: http}, {port: metrics}]") + WEB,
+                missing(
+                    "endpoints[1].port: no Service that the selector matches has a port named metrics; the names are http",
+                ),
+            ),
+            ("of another Service", monitor(service, "endpoints: [{port: metrics}]") + WEB + &metrics, None),
+            ("by number", monitor(service, "endpoints: [{targetPort: 9090}]") + WEB, None),
+            (
+                "without names",
+                monitor(service, "endpoints: [{port: metrics}]") + &WEB.replace("name: http, ", ""),
+                missing(
+                    "endpoints[0].port: no Service that the selector matches has a port named metrics; no port has a name",
+                ),
+            ),
+            ("of a container", monitor(pod, "podMetricsEndpoints: [{port: http}]") + DEPLOYMENT, None),
+            (
+                "of no container",
+                monitor(pod, "podMetricsEndpoints: [{port: metrics}]") + DEPLOYMENT,
+                missing(
+                    "podMetricsEndpoints[0].port: no container that the selector matches has a port named metrics; the names are http",
+                ),
+            ),
+        ] {
+            assert_eq!(found(&yaml), want.into_iter().collect::<Vec<_>>(), "{name}");
+        }
+    }
+}

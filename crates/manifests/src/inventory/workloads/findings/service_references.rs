@@ -1,0 +1,165 @@
+//! Services that objects of other kinds name.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    ops::Range,
+};
+
+use roster_engine::model::{HashSeed, Resource, Service, Text, spelling};
+
+use super::{
+    Comparison,
+    comparisons::Comparisons,
+    manifests::{Located, Manifests},
+    selection::MAX_VERSIONS,
+    unmatched::Namespaces,
+};
+
+/// Most Services of a namespace whose names are compared with one that is missing.
+const MAX_COMPARED: usize = 256;
+
+/// The longest name of a Service.
+const LONGEST_NAME: usize = 63;
+
+/// A reference to a Service by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceReference {
+    /// The document that has it.
+    pub document: usize,
+    /// The namespace of the Service.
+    pub namespace: Text,
+    /// Its name.
+    pub name: Text,
+}
+
+/// What a reference refers to.
+#[derive(Clone, Debug)]
+pub enum NamedService<'a> {
+    /// The Services of this name that are nearest to the document: several are versions of one.
+    Found(Vec<&'a Service>),
+    /// Nothing that can be said: it may be elsewhere.
+    Unknown,
+    /// No Service of the namespace.
+    Missing {
+        /// The name that was probably meant.
+        meant: Option<&'a Text>,
+        /// Another namespace that has a Service of this name.
+        elsewhere: Option<&'a Text>,
+    },
+}
+
+/// The Services of an input, by their names.
+pub struct ServiceReferences<'c, 'a> {
+    namespaces: Namespaces<'c, 'a>,
+    comparisons: &'c Comparisons,
+    /// The namespaces that have a Service of each name.
+    by_name: HashMap<&'a str, BTreeSet<&'a Text>, HashSeed>,
+    /// The names of the Services that a kustomization may rename, or put into another namespace.
+    unrendered: HashSet<&'a str, HashSeed>,
+}
+
+impl<'a> Comparison<'a> {
+    /// The Services by their names.
+    pub fn service_references(&self) -> ServiceReferences<'_, 'a> {
+        let namespaces = self.namespaces();
+        let mut by_name: HashMap<&str, BTreeSet<&Text>, HashSeed> = HashMap::default();
+        let mut unrendered = HashSet::default();
+        for (namespace, manifests) in &self.all {
+            for Located { document, object } in &manifests.services {
+                by_name.entry(&object.meta.name).or_default().insert(*namespace);
+                if !namespaces.is_judged(*document) {
+                    unrendered.insert(object.meta.name.as_str());
+                }
+            }
+        }
+        ServiceReferences { namespaces, comparisons: &self.comparisons, by_name, unrendered }
+    }
+}
+
+impl<'a> ServiceReferences<'_, 'a> {
+    /// The Service of a reference.
+    pub fn find(&self, reference: &ServiceReference) -> NamedService<'a> {
+        let ServiceReference { document, namespace, name } = reference;
+        let Some(manifests) = self.namespaces.all.get(namespace).filter(|_| self.namespaces.is_judged(*document))
+        else {
+            return NamedService::Unknown;
+        };
+        let places = manifests.services_named(name, *document, self.namespaces.units);
+        if let Some(first) = places.first() {
+            // A test may apply a file with any other.
+            let unit = self.namespaces.units.unit(*document);
+            if self.is_test(*document) && !unit.contains(&manifests.services[*first].document) {
+                return NamedService::Unknown;
+            }
+            let found = places.iter().take(MAX_VERSIONS).map(|place| manifests.services[*place]);
+            // A kustomization may give it other ports.
+            let judged = found.map(|at| self.namespaces.is_judged(at.document).then_some(at.object));
+            return judged.collect::<Option<Vec<_>>>().map_or(NamedService::Unknown, NamedService::Found);
+        }
+        if !self.is_known(reference, manifests) {
+            return NamedService::Unknown;
+        }
+        let elsewhere = self.by_name.get(name.as_str());
+        let elsewhere = elsewhere.and_then(|namespaces| namespaces.first().copied());
+        NamedService::Missing { meant: self.meant(name, manifests), elsewhere }
+    }
+
+    /// Whether a namespace would have the Service of a reference among its manifests, if it existed.
+    fn is_known(&self, ServiceReference { document, namespace, name }: &ServiceReference, of: &Manifests<'a>) -> bool {
+        let is_of_cluster = namespace == "kube-system" || (namespace == "default" && name == "kubernetes");
+        let has_services = || of.services.iter().take(MAX_COMPARED).any(|s| self.namespaces.is_judged(s.document));
+        !is_of_cluster
+            && name.len() <= LONGEST_NAME
+            && has_services()
+            && of.custom_resources.is_none()
+            && !of.unread.may_be_named(Resource::Service.kind(), name, *document)
+            && !self.may_be_elsewhere(namespace, name)
+            && !self.is_renamed(name)
+            && !self.is_made_by_test(*document, of)
+    }
+
+    /// Whether a Service of this name may be applied to the namespace, because one of both is not written.
+    fn may_be_elsewhere(&self, namespace: &Text, name: &Text) -> bool {
+        let is_assumed = |namespace: &Text| namespace == self.namespaces.assumed;
+        let others = self.by_name.get(name.as_str());
+        others.is_some_and(|others| is_assumed(namespace) || others.iter().any(|other| is_assumed(other)))
+    }
+
+    /// Whether a kustomization may give a Service this name, by what it puts before and behind it.
+    fn is_renamed(&self, name: &str) -> bool {
+        if self.unrendered.is_empty() {
+            return false;
+        }
+        let dashes = || name.match_indices('-').map(|(at, _)| at);
+        let starts = || std::iter::once(0).chain(dashes().map(|at| at + 1));
+        let ends = || dashes().chain(std::iter::once(name.len()));
+        let parts = starts().flat_map(|start| ends().filter(move |end| *end > start).map(move |end| start..end));
+        parts.into_iter().any(|part: Range<usize>| self.unrendered.contains(&name[part]))
+    }
+
+    /// Whether a document is data of a test that may make the Service: its unit has none.
+    fn is_made_by_test(&self, document: usize, of: &Manifests<'a>) -> bool {
+        let unit = self.namespaces.units.unit(document);
+        let first = of.services.partition_point(|service| service.document < unit.start);
+        let has_service = of.services.get(first).is_some_and(|service| service.document < unit.end);
+        self.is_test(document) && !has_service
+    }
+
+    fn is_test(&self, document: usize) -> bool {
+        self.namespaces.in_tests.get(document).copied().unwrap_or_default()
+    }
+
+    /// The name that was probably meant.
+    fn meant(&self, name: &str, of: &Manifests<'a>) -> Option<&'a Text> {
+        let names = of.services.iter().take(MAX_COMPARED).map(|service| &service.object.meta.name);
+        self.comparisons.take_letters(name.len(), names.len()).ok()?;
+        // One word is part of many long names.
+        let names = names.filter(|other| other.len() <= 2 * name.len());
+        spelling::nearest(name, names, |name| name.as_str())
+    }
+
+    /// Whether an object of this kind may be in the namespace though it cannot be read.
+    pub fn may_be_unread(&self, kind: &str, namespace: &Text) -> bool {
+        self.namespaces.all.get(namespace).is_none_or(|of| of.unread.may_have_kind(kind))
+    }
+}

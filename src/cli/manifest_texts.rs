@@ -13,14 +13,14 @@ use roster_manifests::{
     decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
     inventory::{Inventory, workloads::UnreadText},
     lint::{
-        ClusterTests, FileRole, Kustomizations, Skip, has_template_action, is_vendored, without_comments,
-        without_placeholders,
+        ClusterTests, FileRole, Kustomizations, Skip, has_template_action, is_of_test, is_partial, is_vendored,
+        without_comments, without_placeholders,
     },
     units::{TemplateReach, Units},
 };
 
 use super::{
-    input_paths::{ExpandedPaths, is_stdin, named_paths, open, working_directory},
+    input_paths::{ExpandedPaths, is_stdin, named_paths, open, shortest, working_directory},
     input_room::{InputRoom, MAX_OBJECT_BYTES},
     input_texts::{RENDERED, is_apart},
     render::RenderedUnit,
@@ -51,6 +51,8 @@ struct ManifestText {
     skipped: Vec<SkippedText>,
     /// Whether the file was given by name: then it is meant to be a manifest.
     named: bool,
+    /// How much of its name is that of a directory that was given.
+    root: usize,
 }
 
 /// A file, or a document of it, that is not checked.
@@ -154,7 +156,15 @@ impl ManifestTexts {
     /// Reads files, directories and standard input.
     pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
         let named = named_paths(paths);
-        Self::of(ExpandedPaths::of(paths)?, |path| named.contains(path.as_path()))
+        let mut all = Self::of(ExpandedPaths::of(paths)?, |path| named.contains(path.as_path()))?;
+        let here = working_directory();
+        let root = |path: &PathBuf| shortest(path.strip_prefix(".").unwrap_or(path), &here);
+        let roots: Vec<PathBuf> = paths.iter().filter(|path| path.is_dir()).map(root).collect();
+        for text in &mut all.texts {
+            let of_text = roots.iter().filter(|root| Path::new(&text.name).starts_with(root));
+            text.root = of_text.map(|root| root.as_os_str().len()).max().unwrap_or_default();
+        }
+        Ok(all)
     }
 
     /// Reads files. `named` says whether one was given by name: then it is meant to be a manifest.
@@ -217,7 +227,8 @@ struct Sorting<'a> {
     kustomizations: Kustomizations,
     tests: ClusterTests,
     sorted: SortedManifests<'a>,
-    templates: Vec<(&'a str, UnreadText)>,
+    /// The texts that cannot be read, and their files.
+    unread: Vec<(&'a str, UnreadText)>,
     inventory: Inventory,
 }
 
@@ -235,14 +246,15 @@ impl<'a> Sorting<'a> {
         let error = error.filter(|_| why.is_none());
         let (documents, large): (Vec<_>, Vec<_>) =
             documents.into_iter().partition(|document| document.raw.get().len() <= MAX_OBJECT_BYTES);
-        let large = large.iter().map(UnreadablePlace::too_large);
+        let is_other = |document: &&Document<'_>| !text.named && Skip::of_document(&text.name, &document.raw).is_some();
+        let large = large.iter().filter(|document| !is_other(document)).map(UnreadablePlace::too_large);
         let errors = text.errors.iter().cloned().chain(large);
         // What is behind the objects is behind the documents, too.
         let end = error.as_ref().map(UnreadablePlace::of).or_else(|| text.limit.clone());
         for place in errors.chain(end) {
             let unreadable = UnreadableFile { file: &text.name, place };
             let text = unreadable.place.text.as_deref().map(str::to_owned);
-            self.sorted.manifests.unread.add_text(UnreadText { place: unreadable.place(), text, reach: 0..0 });
+            self.unread.push((unreadable.file, UnreadText { place: unreadable.place(), text, reach: 0..0 }));
             self.sorted.unreadable.push(unreadable);
         }
         documents.into_iter().map(Document::with_single_keys).collect()
@@ -262,7 +274,9 @@ impl<'a> Sorting<'a> {
             FileRole::Plain | FileRole::Applied | FileRole::Listed => None,
         };
         for document in documents {
+            let is_part = || !text.named && is_partial(text.below_root(), &document.raw);
             let why = Skip::of_document(name, &document.raw).or(of_role);
+            let why = why.or_else(|| is_part().then_some(Skip::Partial));
             let line = (!is_one).then_some(document.line);
             let Some(why) = why else {
                 checked.push(document);
@@ -277,7 +291,8 @@ impl<'a> Sorting<'a> {
             }
         }
         let (is_listed, is_apart) = (role == FileRole::Listed, is_apart(name));
-        self.sorted.manifests.files.push(InputFile { name, documents: checked, is_listed, is_apart });
+        let is_test = is_of_test(text.below_root());
+        self.sorted.manifests.files.push(InputFile { name, documents: checked, is_listed, is_test, is_apart });
     }
 }
 
@@ -297,12 +312,12 @@ impl<'a> Sorting<'a> {
     }
 
     fn add_template(&mut self, file: &'a str, line: usize, text: String) {
-        self.templates.push((file, UnreadText { place: format!("{file}:{line}"), text: Some(text), reach: 0..0 }));
+        self.unread.push((file, UnreadText { place: format!("{file}:{line}"), text: Some(text), reach: 0..0 }));
     }
 
     /// The manifests, with the units of their files.
     fn finish(self) -> SortedManifests<'a> {
-        let Self { mut sorted, templates, inventory, .. } = self;
+        let Self { mut sorted, unread, inventory, .. } = self;
         let manifests = &mut sorted.manifests;
         manifests.complete = sorted.unreadable.is_empty();
         let files = unit_files(&manifests.files);
@@ -310,7 +325,7 @@ impl<'a> Sorting<'a> {
         manifests.unread.merge(inventory.unread);
         let charts = sorted.skipped.iter().filter(|file| file.why == Skip::Chart);
         let reach = TemplateReach::new(charts.map(|chart| &*chart.file), &files);
-        for (file, text) in templates {
+        for (file, text) in unread {
             manifests.unread.add_text(UnreadText { reach: reach.of(file), ..text });
         }
         sorted
@@ -333,10 +348,15 @@ fn read_file(path: &Path, named: bool, room: &mut InputRoom) -> anyhow::Result<R
 }
 
 impl ManifestText {
+    /// The path from the directory that was given: who names a directory of tests means what is in it.
+    fn below_root(&self) -> &str {
+        self.name.get(self.root..).unwrap_or_default()
+    }
+
     /// A file of which nothing can be read.
     fn unread(name: String, place: UnreadablePlace, named: bool) -> Self {
         let (json, format) = (String::new(), InputFormat::Auto);
-        Self { name, json, format, errors: vec![place], limit: None, skipped: Vec::new(), named }
+        Self { name, json, format, errors: vec![place], limit: None, skipped: Vec::new(), named, root: 0 }
     }
 }
 
@@ -376,7 +396,7 @@ fn read_text(name: String, input: impl Read + Send, named: bool, room: &mut Inpu
         let texts: Vec<String> = skipped.into_iter().filter_map(|skipped| skipped.template).collect();
         return whole(why, (!texts.is_empty()).then(|| texts.join("\n")));
     }
-    ReadFile::Text(ManifestText { name, json, format, errors, limit, skipped, named })
+    ReadFile::Text(ManifestText { name, json, format, errors, limit, skipped, named, root: 0 })
 }
 
 /// What text that is neither YAML nor JSON is, if it is not a broken manifest: a template, or, in a directory, the
@@ -386,7 +406,9 @@ fn foreign(text: &str, named: bool) -> Option<Skip> {
         return Some(Skip::Template);
     }
     let has_type = |json: &str| decode::documents(json, &Source::file("")).map(|all| all.iter().any(is_typed)).ok();
-    let is_other = || without_comments(text).and_then(|json| has_type(&json)) == Some(false);
+    // Both fields of a manifest are near its beginning, before most of what is broken.
+    let names_none = || !["apiVersion", "kind"].iter().any(|field| text.contains(field));
+    let is_other = || names_none() || without_comments(text).and_then(|json| has_type(&json)) == Some(false);
     (!named && is_other()).then_some(Skip::NotManifest)
 }
 
@@ -397,7 +419,14 @@ fn is_typed(document: &Document<'_>) -> bool {
 
 /// Whether text that is not YAML is a template.
 fn is_template_text(text: &str) -> bool {
-    has_template_action(text) || is_yaml_without_placeholders(text)
+    has_template_action(text) || is_excerpt(text) || is_yaml_without_placeholders(text)
+}
+
+/// Whether text that is not YAML is an excerpt for readers: `...` within it stands for what they know, or it is from a page in
+/// Markdown.
+fn is_excerpt(text: &str) -> bool {
+    let is_omission = |line: &str| line.starts_with([' ', '\t']) && line.trim() == "...";
+    text.lines().any(|line| is_omission(line) || line.starts_with("```"))
 }
 
 /// Whether text that is not YAML has placeholders, and is YAML with words in their places.

@@ -41,7 +41,7 @@ pub(crate) fn add(
     let defaults = options.source.defaults;
     let outcomes = input.inventory.outcomes_of_units(&defaults, input.documents, input.units);
     let unrendered: Vec<bool> = items.iter().map(|item| item.is_listed).collect();
-    let in_tests: Vec<bool> = items.iter().map(|item| is_test_data(item.file)).collect();
+    let in_tests: Vec<bool> = items.iter().map(|item| item.is_test).collect();
     let found = workloads::findings(&ComparedObjects {
         services: &input.inventory.services,
         pods: &input.inventory.pods,

@@ -22,7 +22,7 @@ mod stale_findings;
 pub use file_finding::{FileFinding, FileObject, FindingCode, FindingEffect};
 pub use input_file::{InputFile, Manifests, unit_files};
 pub use options::LintOptions;
-pub use report::{Note, PartialObject, Report};
+pub use report::{Note, Report};
 pub use review::{is_policy, review};
 pub use reviewed_object::ReviewedObject;
 use roster_manifests::decode::DecodeError;
@@ -35,6 +35,5 @@ use roster_manifests::decode::DecodeError;
 pub fn check<'a>(manifests: Manifests<'a>, options: &LintOptions<'_>) -> Result<Report<'a>, DecodeError> {
     let mut report = review::read(manifests, options, review::Purpose::Manifests)?;
     manifest_checks::add(&mut report);
-    manifest_checks::take_partial(&mut report);
     Ok(report)
 }

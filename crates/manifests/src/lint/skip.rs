@@ -19,7 +19,8 @@ use crate::decode::ignored_scalars::ignore_scalars;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Skip {
-    /// A template of Helm, envsubst, kustomize, ytt or another program: it has `{{`, `${NAME}`, `$(NAME)` or `#@`.
+    /// A template of Helm, envsubst, kustomize, ytt or another program: it has `{{`, `${NAME}`, `$(NAME)`, `@NAME@` or `#@`; or
+    /// a form with blanks such as `<your name>` for people.
     Template,
     /// `Chart.yaml`.
     Chart,
@@ -37,7 +38,7 @@ pub enum Skip {
     ClusterTest,
     /// Encrypted by SOPS.
     Encrypted,
-    /// A part of an object in the data of a test: it lacks fields that every object has.
+    /// A part of an object, in a patch, a test or its data: it lacks what every object has.
     Partial,
     /// A copy of another project, in a folder `vendor` or `node_modules`.
     Vendored,
@@ -71,14 +72,14 @@ impl Skip {
         if api_version.is_empty() && members.get("apiVersion").is_none() && members.get("metadata").is_none() {
             return Some(if is_template(object) { Self::Template } else { Self::NotManifest });
         }
-        if kind.is_empty() && members.get("kind").is_none() {
+        if kind.is_empty() && members.get("kind").is_none_or(JsonNode::is_null) {
             if name.starts_with("Chart.") {
                 return Some(Self::Chart);
             }
             if name.starts_with("index.") && members.get("entries").is_some() {
                 return Some(Self::ChartIndex);
             }
-            if api_version.is_empty() {
+            if api_version.is_empty() || members.get("metadata").is_none() && members.get("spec").is_none() {
                 return Some(Self::NotManifest);
             }
         }
@@ -110,7 +111,7 @@ impl Skip {
             Self::NotManifest => ("without apiVersion and kind", "without apiVersion and kind"),
             Self::ClusterTest => ("test of kuttl or chainsaw", "tests of kuttl or chainsaw"),
             Self::Encrypted => ("encrypted by SOPS", "encrypted by SOPS"),
-            Self::Partial => ("partial object of a test", "partial objects of tests"),
+            Self::Partial => ("part of an object", "parts of objects"),
             Self::Vendored => ("vendored manifest", "vendored manifests"),
             Self::RosterFile => ("Roster file", "Roster files"),
             Self::Empty => ("empty", "empty"),
@@ -152,7 +153,7 @@ const NAMED: [&str; 6] = ["name", "namespace", "labels", "commonLabels", "matchL
 /// names or labels.
 pub fn is_template(object: &RawValue) -> bool {
     let mut found = false;
-    if ["{{", "${", "$("].iter().any(|begin| object.get().contains(begin)) {
+    if ["{{", "${", "$(", "@", "<"].iter().any(|begin| object.get().contains(begin)) {
         // Reading ends at the first one, which the parser takes for an error.
         let _ = Placeholders { found: &mut found, are_names: false }
             .deserialize(&mut serde_json::Deserializer::from_str(object.get()));
@@ -162,7 +163,40 @@ pub fn is_template(object: &RawValue) -> bool {
 
 /// Whether a string has a placeholder of a template.
 pub fn has_placeholder(text: &str) -> bool {
-    text.contains("{{") || placeholder(text).is_some()
+    text.contains("{{") || placeholder(text).is_some() || is_blank(text) || at_word(text, 0).is_some()
+}
+
+/// Whether a string is a blank for people to fill in, as `<your name>`.
+fn is_blank(text: &str) -> bool {
+    let inner = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
+    inner.is_some_and(|inner| {
+        inner.starts_with(|c: char| c.is_ascii_alphabetic()) && !inner.contains(['<', '>', '\n', '/'])
+    })
+}
+
+/// Where the first `@NAME@` from a place on is, as scripts replace it.
+fn at_word(text: &str, from: usize) -> Option<Range<usize>> {
+    let mut parts = text[from..].split('@');
+    let mut start = from + parts.next()?.len();
+    for part in parts {
+        let end = start + part.len() + 1;
+        let is_name = part.len() > 1 && part.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+        if is_name && text[end..].starts_with('@') {
+            return Some(start..end + 1);
+        }
+        start = end;
+    }
+    None
+}
+
+/// Where the first `{NAME}` from a place on is. In YAML, that is a map, so that only text which is not YAML has it.
+fn braced_word(text: &str, from: usize) -> Option<Range<usize>> {
+    text[from..].match_indices('{').find_map(|(at, _)| {
+        let start = from + at;
+        let name = text[start + 1..].bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        let end = start + 1 + name;
+        (name > 0 && text[end..].starts_with('}')).then_some(start..end + 1)
+    })
 }
 
 /// Whether a string has a variable of kustomize, `$(NAME)`. Those of Tekton have dots.
@@ -193,15 +227,22 @@ fn placeholder(text: &str) -> Option<Range<usize>> {
     None
 }
 
-/// The text with a word of the same length for each `${NAME}`; `None` if it has none.
+/// The text with a word of the same length for each `${NAME}`, `@NAME@` and `{NAME}`; `None` if it has none.
 pub fn without_placeholders(text: &str) -> Option<String> {
-    let (mut rest, mut replaced) = (text, String::new());
-    while let Some(range) = placeholder(rest) {
-        replaced.push_str(&rest[..range.start]);
-        replaced.extend(range.clone().map(|_| 'x'));
-        rest = &rest[range.end..];
+    let finders = [
+        |text: &str, from: usize| placeholder(&text[from..]).map(|range| from + range.start..from + range.end),
+        at_word,
+        braced_word,
+    ];
+    let mut replaced = text.to_owned();
+    for find in finders {
+        let mut from = 0;
+        while let Some(range) = find(&replaced, from) {
+            replaced.replace_range(range.clone(), &"x".repeat(range.len()));
+            from = range.end;
+        }
     }
-    if replaced.is_empty() { None } else { Some(replaced + rest) }
+    (replaced != text).then_some(replaced)
 }
 
 /// Looks for placeholders in the strings of a value.
@@ -279,6 +320,10 @@ mod tests {
             ("a.yaml", service("${APP}"), Some(Skip::Template)),
             ("a.yaml", service("web-${APP:-x}"), Some(Skip::Template)),
             ("a.yaml", service("$web-${}-${1}-${a b}"), None),
+            ("a.yaml", service("web-@APP_1@"), Some(Skip::Template)),
+            ("a.yaml", service("@web@APP-@"), None),
+            ("a.yaml", service("<your name>"), Some(Skip::Template)),
+            ("a.yaml", service("<a> <b>"), None),
             ("a.yaml", service("web-$(APP)"), Some(Skip::Template)),
             ("a.yaml", service("$(params.app)-$$(APP)-$(-$()"), None),
             ("a.yaml", with_metadata(json!({ "labels": { "app": "$(app-name)" } })), Some(Skip::Template)),
@@ -291,8 +336,10 @@ mod tests {
             ("a.yaml", json!({ "apiVersion": "v1", "kind": "Secret", "sops": { "a": 1 } }), None),
             ("a.yaml", json!({ "replicas": 1 }), Some(Skip::NotManifest)),
             ("a.yaml", json!(5), Some(Skip::NotManifest)),
+            ("a.yaml", json!({ "apiVersion": "v1", "name": "web" }), Some(Skip::NotManifest)),
             // It is meant as a manifest.
             ("a.yaml", json!({ "apiVersion": "v1", "metadata": {} }), None),
+            ("a.yaml", json!({ "apiVersion": "v1", "spec": {} }), None),
             ("t.yaml", json!({ "apiVersion": "roster.dev/v1alpha1", "kind": "Test" }), Some(Skip::RosterFile)),
             ("charts/web/Chart.yaml", json!({ "apiVersion": "v2", "name": "web" }), Some(Skip::Chart)),
             ("base/kustomization.yaml", json!({ "resources": ["web.yaml"] }), Some(Skip::Kustomization)),
@@ -316,6 +363,8 @@ mod tests {
             ("{a: ${A}}", Some("{a: xxxx}")),
             ("${A:=b c}: ${", Some("xxxxxxxxx: ${")),
             ("é${_a1-}${A}é", Some("éxxxxxxxxxxxé")),
+            ("a: @A@.@B_2@ {a b}", Some("a: xxx.xxxxx {a b}")),
+            ("a: {IP}.1/{n}", Some("a: xxxx.1/xxx")),
         ] {
             assert_eq!(without_placeholders(text).as_deref(), want, "{text}");
         }

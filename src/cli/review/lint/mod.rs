@@ -14,7 +14,7 @@ use roster_engine::{
     phrase::{clip, counted},
     reason::{Reason, Severity},
 };
-use roster_lint::{FileFinding, FindingCode, PartialObject, Report, ReviewedObject};
+use roster_lint::{FileFinding, FindingCode, Report, ReviewedObject};
 use roster_manifests::lint::Skip;
 
 use super::{print_note, sarif, source_args::SourceArgs};
@@ -82,13 +82,7 @@ impl LintArgs {
         let mut input = roster_lint::check(manifests.manifests, &context.options())?;
         input.complete &= context.complete;
         input.notes.iter().for_each(print_note);
-        let mut skipped = manifests.skipped;
-        let partial = |object: &PartialObject<'_>| SkippedFile {
-            file: object.file.into(),
-            line: Some(object.line),
-            why: Skip::Partial,
-        };
-        skipped.extend(input.partial.iter().map(partial));
+        let skipped = manifests.skipped;
         unreadable.extend(input.unlisted());
         let suppressed = accepted.apply(&mut input);
         if input.objects.is_empty() && input.complete {

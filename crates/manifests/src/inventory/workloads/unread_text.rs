@@ -16,7 +16,7 @@ pub struct UnreadText {
     pub place: String,
     /// The text; `None` if nothing of it is known.
     pub text: Option<String>,
-    /// The documents for which a template may make any labels: those of its chart, or of its folder. Empty for other text.
+    /// The documents of its chart, or of its folder: a template may make any labels for these. Empty if they are not known.
     pub reach: Range<usize>,
 }
 
@@ -32,6 +32,8 @@ pub(super) struct TextClues<'a> {
     pub(super) words: Option<HashSet<&'a str, HashSeed>>,
     /// The documents for which its pods may have any labels.
     reach: Range<usize>,
+    /// The documents of its chart, or of its folder; empty if they are not known.
+    beside: Range<usize>,
 }
 
 /// The lines after `labels:` in which a placeholder stands for labels.
@@ -41,7 +43,14 @@ impl<'a> TextClues<'a> {
     pub(super) fn of(unread: &'a UnreadText) -> Self {
         let place = &unread.place;
         let Some(text) = &unread.text else {
-            return Self { place, kinds: None, namespace: None, words: None, reach: 0..0 };
+            return Self {
+                place,
+                kinds: None,
+                namespace: None,
+                words: None,
+                reach: 0..0,
+                beside: unread.reach.clone(),
+            };
         };
         let kinds: Vec<&str> = values(text, "kind").collect();
         let is_any_kind = kinds.is_empty() || kinds.iter().any(|kind| has_placeholder(kind));
@@ -49,7 +58,8 @@ impl<'a> TextClues<'a> {
         let first = namespaces.next().filter(|first| !has_placeholder(first));
         let namespace = first.filter(|first| namespaces.all(|other| other == *first));
         let reach = if makes_labels(text) { unread.reach.clone() } else { 0..0 };
-        Self { place, kinds: (!is_any_kind).then_some(kinds), namespace, words: Some(words(text).collect()), reach }
+        let (kinds, words) = ((!is_any_kind).then_some(kinds), Some(words(text).collect()));
+        Self { place, kinds, namespace, words, reach, beside: unread.reach.clone() }
     }
 
     /// Whether it may have an object of a kind in a namespace.
@@ -92,6 +102,11 @@ impl<'a> TextClues<'a> {
     /// Whether it has all of these words.
     pub(super) fn has_all<'w>(&self, mut of: impl Iterator<Item = &'w str>) -> bool {
         self.words.as_ref().is_none_or(|words| of.all(|word| words.contains(word)))
+    }
+
+    /// Whether it may be applied together with a document.
+    pub(super) fn may_be_beside(&self, document: usize) -> bool {
+        self.beside.is_empty() || self.beside.contains(&document)
     }
 
     /// The documents for which its pods may have any labels.

@@ -16,7 +16,8 @@ pub struct UnreadText {
     pub place: String,
     /// The text; `None` if nothing of it is known.
     pub text: Option<String>,
-    /// The documents of its chart, or of its folder: a template may make any labels for these. Empty if they are not known.
+    /// The documents of its chart, or of its folder: a template may make any labels for these. Empty if
+    /// they are not known.
     pub reach: Range<usize>,
 }
 
@@ -32,7 +33,7 @@ pub(super) struct TextClues<'a> {
     pub(super) words: Option<HashSet<&'a str, HashSeed>>,
     /// The documents for which its pods may have any labels.
     reach: Range<usize>,
-    /// The documents of its chart, or of its folder; empty if they are not known.
+    /// The documents of its chart, or of its folder.
     beside: Range<usize>,
 }
 
@@ -106,7 +107,7 @@ impl<'a> TextClues<'a> {
 
     /// Whether it may be applied together with a document.
     pub(super) fn may_be_beside(&self, document: usize) -> bool {
-        self.beside.is_empty() || self.beside.contains(&document)
+        self.beside.contains(&document)
     }
 
     /// The documents for which its pods may have any labels.

@@ -128,22 +128,24 @@ fn refuse(finding: &mut FileFinding<'_>) {
 }
 
 /// Of manifests, the pods are known only from workloads: what the selector misses is found there. Of a recording, those of a
-/// namespace are known if it has one of them.
-fn drop_pod_rules(object: &mut ReviewedObject<'_>, recorded_pods: &BTreeSet<Text>) {
+/// namespace are known if its unit has one of them.
+fn drop_pod_rules(object: &mut ReviewedObject<'_>, recorded_pods: &BTreeSet<(usize, Text)>) {
     let of_pods = |f: &FileFinding<'_>| match f.code {
         FindingCode::Rule(Rule::SelectorMatchesNothing) => true,
         // What a policy of the input asks for is kept.
         FindingCode::Rule(Rule::Provenance) => f.policy.is_none() && f.effect == FindingEffect::Warned,
         FindingCode::Rule(_) | FindingCode::Reason(_) => false,
     };
-    let is_known = |object: &ReviewedObject<'_>| object.is_recorded() && recorded_pods.contains(&object.key.namespace);
+    let is_known = |object: &ReviewedObject<'_>| {
+        object.is_recorded() && recorded_pods.contains(&(object.unit, object.key.namespace.clone()))
+    };
     if object.rule_findings.iter().any(of_pods) && !is_known(object) {
         object.rule_findings.retain(|f| !of_pods(f));
     }
 }
 
-/// The namespaces of pods that come from a cluster.
-fn recorded_pods(report: &Report<'_>) -> BTreeSet<Text> {
+/// The units and namespaces of pods that come from a cluster.
+fn recorded_pods(report: &Report<'_>) -> BTreeSet<(usize, Text)> {
     let pods = report.objects.iter().filter(|object| object.key.kind == "Pod" && object.is_recorded());
-    pods.map(|pod| pod.key.namespace.clone()).collect()
+    pods.map(|pod| (pod.unit, pod.key.namespace.clone())).collect()
 }

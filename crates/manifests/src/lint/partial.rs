@@ -11,7 +11,7 @@ use roster_engine::model::{
     },
 };
 use serde::{Deserialize, de::IgnoredAny};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 /// Whether an object is a part of one, by its file and what it lacks. One that a cluster has stored is whole.
 pub fn is_partial(file: &str, object: &RawValue) -> bool {
@@ -59,11 +59,11 @@ fn is_owned_by_nobody(metadata: &JsonMembers<'_>) -> bool {
     #[derive(Deserialize)]
     struct Owner {
         #[serde(default)]
-        uid: String,
+        uid: Value,
     }
     let Some(JsonNode::Raw(owners)) = metadata.get("ownerReferences") else { return false };
     let owners: Result<Vec<Owner>, _> = serde_json::from_str(owners.get());
-    owners.is_ok_and(|owners| owners.iter().any(|owner| owner.uid.is_empty()))
+    owners.is_ok_and(|owners| owners.iter().any(|owner| owner.uid.is_null() || owner.uid == ""))
 }
 
 /// Whether an object lacks its spec, or the containers of its pods; a patch may lack less.
@@ -135,7 +135,7 @@ fn lacks_more(object: &RawValue, containers: &[&str], lacks_selector: bool) -> b
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json, value::to_raw_value};
+    use serde_json::{json, value::to_raw_value};
 
     use super::*;
 
@@ -171,6 +171,7 @@ mod tests {
             ("test.yaml", pod(json!({})), false),
             ("a.yaml", owned(json!({ "kind": "Web", "name": "web" })), true),
             ("a.yaml", owned(json!({ "kind": "Web", "name": "web", "uid": "" })), true),
+            ("a.yaml", owned(json!({ "kind": "Web", "name": "web", "uid": null })), true),
             ("a.yaml", owned(json!({ "kind": "Web", "name": "web", "uid": "2" })), false),
         ] {
             assert_eq!(is_partial(file, &to_raw_value(&object).unwrap()), want, "{file} {object}");

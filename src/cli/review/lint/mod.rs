@@ -15,7 +15,6 @@ use roster_engine::{
     reason::{Reason, Severity},
 };
 use roster_lint::{FileFinding, FindingCode, Report, ReviewedObject};
-use roster_manifests::lint::Skip;
 
 use super::{print_note, sarif, source_args::SourceArgs};
 use crate::cli::{

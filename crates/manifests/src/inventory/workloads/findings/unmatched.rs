@@ -90,7 +90,7 @@ impl<'a> Namespaces<'_, 'a> {
     }
 
     /// Whether a selector is that of a test which may make the pods: its own file has none.
-    fn is_made_by_test(&self, search: &SelectorSearch<'_, 'a>) -> bool {
+    pub(super) fn is_made_by_test(&self, search: &SelectorSearch<'_, 'a>) -> bool {
         self.is_in_test(search.document)
             && search.manifests.places_in(&search.units.file(search.document)).iter().all(Range::is_empty)
     }

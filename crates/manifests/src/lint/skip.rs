@@ -149,13 +149,16 @@ const FOREIGN: [&str; 8] = ["annotations", "command", "args", "env", "data", "st
 /// Elsewhere, pods and custom resources have such texts of their own.
 const NAMED: [&str; 6] = ["name", "namespace", "labels", "commonLabels", "matchLabels", "selector"];
 
+/// What an object with a placeholder has somewhere.
+const MARKS: [&str; 10] = ["{{", "${", "$(", "($", "$$", "@", "<", ":null}", "NAME", "REPLACE"];
+
 /// Whether the object has `{{` or `${NAME}` where only a template has it: not in commands or annotations; or `$(NAME)` in
 /// names or labels.
 pub fn is_template(object: &RawValue) -> bool {
     let mut found = false;
-    if ["{{", "${", "$(", "@", "<"].iter().any(|begin| object.get().contains(begin)) {
+    if MARKS.iter().any(|mark| object.get().contains(mark)) {
         // Reading ends at the first one, which the parser takes for an error.
-        let _ = Placeholders { found: &mut found, are_names: false }
+        let _ = Placeholders { found: &mut found, place: Place::default() }
             .deserialize(&mut serde_json::Deserializer::from_str(object.get()));
     }
     found
@@ -193,14 +196,26 @@ fn at_word(text: &str, from: usize) -> Option<Range<usize>> {
 fn braced_word(text: &str, from: usize) -> Option<Range<usize>> {
     text[from..].match_indices('{').find_map(|(at, _)| {
         let start = from + at;
-        let name = text[start + 1..].bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+        let is_part = |b: &u8| b.is_ascii_alphanumeric() || b"_-.[]".contains(b);
+        let name = text[start + 1..].bytes().take_while(is_part).count();
         let end = start + 1 + name;
         (name > 0 && text[end..].starts_with('}')).then_some(start..end + 1)
     })
 }
 
-/// Whether a string has a variable of kustomize, `$(NAME)`. Those of Tekton have dots.
+/// Whether a name has a word that stands for another one, as `web-REPLACEME` or `$$name$$`. No name has upper case letters.
+fn has_blank_word(name: &str) -> bool {
+    const PARTS: [&str; 6] = ["CHANGE", "NAME", "PLACEHOLDER", "REPLACE", "TODO", "YOUR"];
+    let is_upper = |word: &&str| word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    let mut words = name.split(['-', '.']).filter(is_upper);
+    words.any(|word| PARTS.iter().any(|part| word.contains(part))) || name.contains("$$")
+}
+
+/// Whether a string has a variable of kustomize, `$(NAME)`, or is an expression of chainsaw, `($name)`. Those of Tekton have dots.
 fn has_variable(text: &str) -> bool {
+    if text.starts_with("($") && text.ends_with(')') {
+        return true;
+    }
     text.match_indices("$(").any(|(at, _)| {
         let rest = &text[at + 2..];
         let name = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"-_".contains(b)).count();
@@ -248,14 +263,24 @@ pub fn without_placeholders(text: &str) -> Option<String> {
 /// Looks for placeholders in the strings of a value.
 struct Placeholders<'a> {
     found: &'a mut bool,
-    /// Whether the strings are names or labels.
+    place: Place,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// Whether its strings are names or labels.
     are_names: bool,
+    /// Whether it is the metadata of an object.
+    is_metadata: bool,
+    /// Whether it is the name of an object, or of its namespace.
+    is_name: bool,
 }
 
 impl Placeholders<'_> {
     /// The same for a value in this one.
-    fn within(&mut self, are_names: bool) -> Placeholders<'_> {
-        Placeholders { found: &mut *self.found, are_names }
+    fn within(&mut self, place: Place) -> Placeholders<'_> {
+        Placeholders { found: &mut *self.found, place }
     }
 }
 
@@ -275,26 +300,42 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        *self.found |= has_placeholder(text) || self.are_names && has_variable(text);
+        *self.found |= has_placeholder(text)
+            || self.place.are_names && has_variable(text)
+            || self.place.is_name && has_blank_word(text);
         Ok(())
     }
 
     ignore_scalars!();
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
-        let are_names = self.are_names;
-        while list.next_element_seed(self.within(are_names))?.is_some() {}
+        let place = Place { are_names: self.place.are_names, ..Place::default() };
+        while list.next_element_seed(self.within(place))?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        if self.place.is_name {
+            // In YAML, `{NAME}` is a map.
+            let (mut members, mut are_null) = (0, true);
+            while let Some((_, value)) = map.next_entry::<IgnoredAny, Option<IgnoredAny>>()? {
+                members += 1;
+                are_null &= value.is_none();
+            }
+            *self.found |= members == 1 && are_null;
+            return Ok(());
+        }
         while let Some(name) = map.next_key::<String>()? {
             *self.found |= has_placeholder(&name);
-            let are_names = self.are_names || NAMED.contains(&name.as_str());
+            let place = Place {
+                are_names: self.place.are_names || NAMED.contains(&name.as_str()),
+                is_metadata: name == "metadata",
+                is_name: self.place.is_metadata && ["name", "namespace"].contains(&name.as_str()),
+            };
             if FOREIGN.contains(&name.as_str()) {
                 map.next_value::<IgnoredAny>()?;
             } else {
-                map.next_value_seed(self.within(are_names))?;
+                map.next_value_seed(self.within(place))?;
             }
         }
         Ok(())
@@ -323,6 +364,12 @@ mod tests {
             ("a.yaml", service("web-@APP_1@"), Some(Skip::Template)),
             ("a.yaml", service("@web@APP-@"), None),
             ("a.yaml", service("<your name>"), Some(Skip::Template)),
+            ("a.yaml", service("REPLACEME-web"), Some(Skip::Template)),
+            ("a.yaml", service("web-$$name$$"), Some(Skip::Template)),
+            ("a.yaml", service("WEB"), None),
+            ("a.yaml", with_metadata(json!({ "namespace": "($namespace)" })), Some(Skip::Template)),
+            ("a.yaml", with_metadata(json!({ "name": { "self.path": null } })), Some(Skip::Template)),
+            ("a.yaml", with_metadata(json!({ "name": { "a": "b" } })), None),
             ("a.yaml", service("<a> <b>"), None),
             ("a.yaml", service("web-$(APP)"), Some(Skip::Template)),
             ("a.yaml", service("$(params.app)-$$(APP)-$(-$()"), None),
@@ -365,6 +412,7 @@ mod tests {
             ("é${_a1-}${A}é", Some("éxxxxxxxxxxxé")),
             ("a: @A@.@B_2@ {a b}", Some("a: xxx.xxxxx {a b}")),
             ("a: {IP}.1/{n}", Some("a: xxxx.1/xxx")),
+            ("a: {self.web[0]}-x", Some("a: xxxxxxxxxxxxx-x")),
         ] {
             assert_eq!(without_placeholders(text).as_deref(), want, "{text}");
         }

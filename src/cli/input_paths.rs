@@ -108,7 +108,7 @@ pub(super) fn expand(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// The path of a file, so that it has the same name whether the argument leads out of the working directory and back, or not.
-fn shortest(file: &Path, working_directory: &Path) -> PathBuf {
+pub(super) fn shortest(file: &Path, working_directory: &Path) -> PathBuf {
     let leads_out = file.starts_with("..") || file.is_absolute();
     if leads_out { path_within(working_directory, file) } else { file.to_owned() }
 }

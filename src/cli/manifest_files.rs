@@ -7,7 +7,7 @@ use roster_lint::{FileOrigin, ManifestTexts, SortedManifests};
 use roster_manifests::decode::Source;
 
 use super::{
-    input_paths::{ExpandedPaths, is_stdin, named_paths, open, working_directory},
+    input_paths::{ExpandedPaths, is_stdin, named_paths, open, shortest, working_directory},
     render::RenderedUnit,
 };
 
@@ -19,7 +19,12 @@ impl ManifestFiles {
     /// Reads files, directories and standard input.
     pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
         let named = named_paths(paths);
-        Self::of(ExpandedPaths::of(paths)?, |path| named.contains(path.as_path()))
+        let mut all = Self::of(ExpandedPaths::of(paths)?, |path| named.contains(path.as_path()))?;
+        let here = working_directory();
+        let root = |path: &PathBuf| shortest(path.strip_prefix(".").unwrap_or(path), &here);
+        let roots: Vec<PathBuf> = paths.iter().filter(|path| path.is_dir()).map(root).collect();
+        all.0.set_roots(&roots);
+        Ok(all)
     }
 
     /// Reads files. `named` says whether one was given by name: then it is meant to be a manifest.

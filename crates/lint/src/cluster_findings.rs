@@ -43,7 +43,7 @@ pub(crate) fn add(
     let defaults = options.source.defaults;
     let outcomes = input.inventory.outcomes_of_units(&defaults, input.documents, input.units);
     let unrendered: Vec<bool> = items.iter().map(|item| item.is_listed).collect();
-    let in_tests: Vec<bool> = items.iter().map(|item| is_test_data(item.file)).collect();
+    let in_tests: Vec<bool> = items.iter().map(|item| item.is_test).collect();
     let unread = UnreadIndex::new(&input.inventory.unread);
     let objects = ComparedObjects {
         services: &input.inventory.services,

@@ -20,6 +20,8 @@ pub struct InputFile<'a> {
     pub documents: Vec<Document<'a>>,
     /// Whether a kustomization changes the objects before they are applied.
     pub is_listed: bool,
+    /// Whether it is in a folder of tests, which may make what its objects refer to.
+    pub is_test: bool,
     /// Whether it is applied without any other file: standard input, or what a renderer printed.
     pub is_apart: bool,
 }

@@ -42,7 +42,7 @@ pub use lint_document::{LintDocument, LintSummary};
 pub use lint_run::LintRun;
 pub use manifest_texts::{FileOrigin, ManifestTexts};
 pub use options::LintOptions;
-pub use report::{Note, PartialObject, Report};
+pub use report::{Note, Report};
 pub use review::{is_policy, review};
 pub use reviewed_object::ReviewedObject;
 use roster_manifests::decode::DecodeError;
@@ -62,6 +62,5 @@ pub fn check<'a>(sorted: SortedManifests<'a>, options: &LintOptions<'_>) -> Resu
     let SortedManifests { manifests, skipped, unreadable } = sorted;
     let mut report = review::read(manifests, options, review::Purpose::Manifests)?;
     manifest_checks::add(&mut report, &options.source)?;
-    manifest_checks::take_partial(&mut report);
     Ok(LintRun::new(report, unreadable, skipped))
 }

@@ -7,12 +7,11 @@ use roster_engine::{
     phrase::clip,
     reason::Severity,
 };
-use roster_manifests::lint::Skip;
 
 use crate::{
     file_finding::FileFinding,
     lint_document::{DocumentCounts, LintDocument, LintSummary},
-    report::{PartialObject, Report},
+    report::Report,
     reviewed_object::ReviewedObject,
     suppressions::{SuppressedFinding, Suppressions},
     unreadable_file::{SkippedFile, UnreadableFile, UnreadablePlace},
@@ -31,17 +30,7 @@ pub struct LintRun<'a> {
 }
 
 impl<'a> LintRun<'a> {
-    pub(crate) fn new(
-        mut report: Report<'a>,
-        unreadable: Vec<UnreadableFile<'a>>,
-        mut skipped: Vec<SkippedFile>,
-    ) -> Self {
-        let partial = |object: PartialObject<'_>| SkippedFile {
-            file: object.file.into(),
-            line: Some(object.line),
-            why: Skip::Partial,
-        };
-        skipped.extend(std::mem::take(&mut report.partial).into_iter().map(partial));
+    pub(crate) fn new(report: Report<'a>, unreadable: Vec<UnreadableFile<'a>>, skipped: Vec<SkippedFile>) -> Self {
         let finding = |unreadable: UnreadableFile<'a>| {
             let UnreadableFile { file, place: UnreadablePlace { line, column, why, .. } } = unreadable;
             FileFinding::unreadable(file, line, column, why)

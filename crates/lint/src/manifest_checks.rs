@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use roster_admission::Rule;
-use roster_engine::reason::{Reason, Severity};
-use roster_manifests::{
-    decode::{DecodeError, Source},
-    lint::is_test_data,
+use roster_engine::{
+    model::Text,
+    reason::{Reason, Severity},
 };
+use roster_manifests::decode::{DecodeError, Source};
 use roster_validation as validation;
 use roster_validation::Validation;
 
@@ -15,17 +15,18 @@ use crate::{
     file_finding::{FileFinding, FileObject, FindingCode, FindingEffect},
     finding_room::FindingRoom,
     repeated_claims,
-    report::{PartialObject, Report},
+    report::Report,
     reviewed_object::ReviewedObject,
 };
 
 /// Adds the findings of the validation to every object.
 pub(crate) fn add(report: &mut Report<'_>, source: &Source<'_>) -> Result<(), DecodeError> {
     let mut room = FindingRoom::new(report.max_findings);
+    let recorded_pods = recorded_pods(report);
     for object in &mut report.objects {
         source.check_interrupt()?;
         object.rule_findings.iter_mut().for_each(FileFinding::set_not_applied);
-        drop_pod_rules(object);
+        drop_pod_rules(object, &recorded_pods);
         object.input_findings.iter_mut().for_each(refuse);
         if object.unlisted == Some(Severity::Error) {
             continue;
@@ -43,17 +44,6 @@ pub(crate) fn add(report: &mut Report<'_>, source: &Source<'_>) -> Result<(), De
     }
     repeated_claims::add(&mut report.objects, &mut room);
     source.check_interrupt()
-}
-
-/// Takes out the parts of objects in the data of tests, which lack fields that every object has. One that lacks nothing but its
-/// selector is meant as an object.
-pub(crate) fn take_partial(report: &mut Report<'_>) {
-    let lacks = |f: &FileFinding<'_>| f.code == FindingCode::Reason(Reason::MissingField) && f.field != "spec.selector";
-    let is_partial = |object: &mut ReviewedObject<'_>| {
-        is_test_data(object.file) && !object.is_recorded() && object.input_findings.iter().any(lacks)
-    };
-    let partial = report.objects.extract_if(.., is_partial);
-    report.partial = partial.map(|object| PartialObject { file: object.file, line: object.document.line }).collect();
 }
 
 /// A kustomization may add the fields that are missing, and gives names.
@@ -140,10 +130,25 @@ fn refuse(finding: &mut FileFinding<'_>) {
     }
 }
 
-/// Of manifests, the pods are known only from workloads: what the selector misses is found there.
-fn drop_pod_rules(object: &mut ReviewedObject<'_>) {
-    let of_pods = |f: &FileFinding<'_>| f.code == FindingCode::Rule(Rule::SelectorMatchesNothing);
-    if object.rule_findings.iter().any(of_pods) && !object.is_recorded() {
+/// Of manifests, the pods are known only from workloads: what the selector misses is found there. Of a recording, those of a
+/// namespace are known if its unit has one of them.
+fn drop_pod_rules(object: &mut ReviewedObject<'_>, recorded_pods: &BTreeSet<(usize, Text)>) {
+    let of_pods = |f: &FileFinding<'_>| match f.code {
+        FindingCode::Rule(Rule::SelectorMatchesNothing) => true,
+        // What a policy of the input asks for is kept.
+        FindingCode::Rule(Rule::Provenance) => f.policy.is_none() && f.effect == FindingEffect::Warned,
+        FindingCode::Rule(_) | FindingCode::Reason(_) | FindingCode::Lint(_) => false,
+    };
+    let is_known = |object: &ReviewedObject<'_>| {
+        object.is_recorded() && recorded_pods.contains(&(object.unit, object.key.namespace.clone()))
+    };
+    if object.rule_findings.iter().any(of_pods) && !is_known(object) {
         object.rule_findings.retain(|f| !of_pods(f));
     }
+}
+
+/// The units and namespaces of pods that come from a cluster.
+fn recorded_pods(report: &Report<'_>) -> BTreeSet<(usize, Text)> {
+    let pods = report.objects.iter().filter(|object| object.key.kind == "Pod" && object.is_recorded());
+    pods.map(|pod| (pod.unit, pod.key.namespace.clone())).collect()
 }

@@ -1,6 +1,9 @@
 //! The files of a directory that mixes manifests with charts, kustomizations and other YAML.
 
-use std::{io::Read, path::PathBuf};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use roster_manifests::{
     decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
@@ -55,6 +58,8 @@ pub(crate) struct ManifestText {
     /// The documents that are not manifests, and the texts of templates.
     pub(crate) skipped: Vec<SkippedText>,
     pub(crate) origin: FileOrigin,
+    /// How much of its name is that of a directory that was given.
+    pub(crate) root: usize,
 }
 
 /// What a file is.
@@ -92,6 +97,14 @@ impl<'s> ManifestTexts<'s> {
         self.skipped.push(SkippedText { file: SkippedFile::whole(name, Skip::SpecialFile), template: None });
     }
 
+    /// Says which directories were given: the names of folders above them mean nothing.
+    pub fn set_roots(&mut self, roots: &[PathBuf]) {
+        for text in &mut self.texts {
+            let of_text = roots.iter().filter(|root| Path::new(&text.name).starts_with(root));
+            text.root = of_text.map(|root| root.as_os_str().len()).max().unwrap_or_default();
+        }
+    }
+
     /// The manifests among the documents of the files, in the order of their units.
     ///
     /// The names of files may be relative to `directory`.
@@ -117,10 +130,15 @@ impl<'s> ManifestTexts<'s> {
 }
 
 impl ManifestText {
+    /// The name within the directory that was given.
+    pub(crate) fn below_root(&self) -> &str {
+        self.name.get(self.root..).unwrap_or(&self.name)
+    }
+
     /// A file of which nothing can be read.
     fn unread(name: String, place: UnreadablePlace, origin: FileOrigin) -> Self {
         let (json, format) = (String::new(), InputFormat::Auto);
-        Self { name, json, format, errors: vec![place], limit: None, skipped: Vec::new(), origin }
+        Self { name, json, format, errors: vec![place], limit: None, skipped: Vec::new(), origin, root: 0 }
     }
 }
 
@@ -166,7 +184,7 @@ fn read_text(
         let texts: Vec<String> = skipped.into_iter().filter_map(|skipped| skipped.template).collect();
         return whole(why, (!texts.is_empty()).then(|| texts.join("\n")));
     }
-    ReadFile::Text(ManifestText { name, json, format, errors, limit, skipped, origin })
+    ReadFile::Text(ManifestText { name, json, format, errors, limit, skipped, origin, root: 0 })
 }
 
 /// What text that is neither YAML nor JSON is, if it is not a broken manifest: a template, or, in a directory, the
@@ -176,7 +194,9 @@ pub(crate) fn foreign(text: &str, origin: FileOrigin) -> Option<Skip> {
         return Some(Skip::Template);
     }
     let has_type = |json: &str| decode::documents(json, &Source::file("")).map(|all| all.iter().any(is_typed)).ok();
-    let is_other = || without_comments(text).and_then(|json| has_type(&json)) == Some(false);
+    // Both fields of a manifest are near its beginning, before most of what is broken.
+    let names_none = || !["apiVersion", "kind"].iter().any(|field| text.contains(field));
+    let is_other = || names_none() || without_comments(text).and_then(|json| has_type(&json)) == Some(false);
     (origin == FileOrigin::Found && is_other()).then_some(Skip::NotManifest)
 }
 
@@ -187,7 +207,14 @@ fn is_typed(document: &Document<'_>) -> bool {
 
 /// Whether text that is not YAML is a template.
 fn is_template_text(text: &str) -> bool {
-    has_template_action(text) || is_yaml_without_placeholders(text)
+    has_template_action(text) || is_excerpt(text) || is_yaml_without_placeholders(text)
+}
+
+/// Whether text that is not YAML is an excerpt for readers: `...` within it stands for what they know, or it is from a page in
+/// Markdown.
+fn is_excerpt(text: &str) -> bool {
+    let is_omission = |line: &str| line.starts_with([' ', '\t']) && line.trim() == "...";
+    text.lines().any(|line| is_omission(line) || line.starts_with("```"))
 }
 
 /// Whether text that is not YAML has placeholders, and is YAML with words in their places.

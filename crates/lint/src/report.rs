@@ -13,23 +13,12 @@ use crate::{
 pub struct Report<'a> {
     /// The objects, in the order of their files.
     pub objects: Vec<ReviewedObject<'a>>,
-    /// Objects in the data of tests that lack what every object has: they are not checked.
-    pub partial: Vec<PartialObject<'a>>,
     /// What is wrong with what is in force: policies, and stored objects.
     pub notes: Vec<Note>,
     /// Whether all of the input was read.
     pub complete: bool,
     /// Most findings that each step lists.
     pub(crate) max_findings: usize,
-}
-
-/// Where an object begins that is only a part of one.
-#[derive(Clone, Copy, Debug)]
-pub struct PartialObject<'a> {
-    /// The file.
-    pub file: &'a str,
-    /// The line, from 1.
-    pub line: usize,
 }
 
 /// A message about the run, not about a reviewed object.

@@ -150,7 +150,7 @@ impl ReviewContext {
         options: &LintOptions<'_>,
         file: InputFile<'a>,
     ) -> Result<Vec<ReviewedObject<'a>>, DecodeError> {
-        let InputFile { name, documents, is_listed, .. } = file;
+        let InputFile { name, documents, is_listed, is_test, .. } = file;
         let mut findings_of = vec![Vec::new(); documents.len()];
         let (start, numbers) = (self.count, &mut self.documents);
         decode::objects(&documents, &options.source_of(name), &mut self.inventory, |i, one| {
@@ -181,6 +181,7 @@ impl ReviewContext {
                 readable,
                 unit: 0,
                 is_listed,
+                is_test,
                 has_schema: false,
                 unlisted: None,
             };

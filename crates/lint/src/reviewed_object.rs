@@ -45,6 +45,8 @@ pub struct ReviewedObject<'a> {
     pub unit: usize,
     /// Whether a kustomization changes it before it is applied.
     pub is_listed: bool,
+    /// Whether tests may make what it refers to.
+    pub is_test: bool,
     /// Whether its fields were compared with a schema.
     pub has_schema: bool,
     /// The worst of its findings that are not listed, because there are too many.

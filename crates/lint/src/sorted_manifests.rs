@@ -3,7 +3,7 @@
 use roster_manifests::{
     decode::{self, DecodeError, DecodeReason, Document, Source},
     inventory::{Inventory, workloads::UnreadText},
-    lint::{ClusterTests, FileRole, Kustomizations, Skip, is_vendored},
+    lint::{ClusterTests, FileRole, Kustomizations, Skip, is_of_test, is_partial, is_vendored},
     units::{TemplateReach, Units},
 };
 
@@ -32,7 +32,8 @@ pub(crate) struct Sorting<'a> {
     kustomizations: Kustomizations,
     tests: ClusterTests,
     sorted: SortedManifests<'a>,
-    templates: Vec<(&'a str, UnreadText)>,
+    /// The texts that cannot be read, and their files.
+    unread: Vec<(&'a str, UnreadText)>,
     inventory: Inventory,
 }
 
@@ -44,7 +45,7 @@ impl<'a> Sorting<'a> {
             kustomizations,
             tests,
             sorted: SortedManifests::default(),
-            templates: Vec::new(),
+            unread: Vec::new(),
             inventory: Inventory::default(),
         }
     }
@@ -75,14 +76,16 @@ impl<'a> Sorting<'a> {
         let error = error.filter(|_| why.is_none());
         let (documents, large): (Vec<_>, Vec<_>) =
             documents.into_iter().partition(|document| document.raw.get().len() <= MAX_OBJECT_BYTES);
-        let large = large.iter().map(UnreadablePlace::too_large);
+        let is_found = text.origin == FileOrigin::Found;
+        let is_other = |document: &&Document<'_>| is_found && Skip::of_document(&text.name, &document.raw).is_some();
+        let large = large.iter().filter(|document| !is_other(document)).map(UnreadablePlace::too_large);
         let errors = text.errors.iter().cloned().chain(large);
         // What is behind the objects is behind the documents, too.
         let end = error.as_ref().map(UnreadablePlace::of).or_else(|| text.limit.clone());
         for place in errors.chain(end) {
             let unreadable = UnreadableFile { file: &text.name, place };
             let text = unreadable.place.text.as_deref().map(str::to_owned);
-            self.sorted.manifests.unread.add_text(UnreadText { place: unreadable.place(), text, reach: 0..0 });
+            self.unread.push((unreadable.file, UnreadText { place: unreadable.place(), text, reach: 0..0 }));
             self.sorted.unreadable.push(unreadable);
         }
         documents.into_iter().map(Document::with_single_keys).collect()
@@ -103,7 +106,9 @@ impl<'a> Sorting<'a> {
             FileRole::Plain | FileRole::Applied | FileRole::Listed => None,
         };
         for document in documents {
+            let is_part = || is_found && is_partial(text.below_root(), &document.raw);
             let why = Skip::of_document(name, &document.raw).or(of_role);
+            let why = why.or_else(|| is_part().then_some(Skip::Partial));
             let line = (!is_one).then_some(document.line);
             let Some(why) = why else {
                 checked.push(document);
@@ -118,7 +123,8 @@ impl<'a> Sorting<'a> {
             }
         }
         let (is_listed, is_apart) = (role == FileRole::Listed, text.origin == FileOrigin::Apart);
-        self.sorted.manifests.files.push(InputFile { name, documents: checked, is_listed, is_apart });
+        let is_test = is_of_test(text.below_root());
+        self.sorted.manifests.files.push(InputFile { name, documents: checked, is_listed, is_test, is_apart });
     }
 }
 
@@ -138,12 +144,12 @@ impl<'a> Sorting<'a> {
     }
 
     fn add_template(&mut self, file: &'a str, line: usize, text: String) {
-        self.templates.push((file, UnreadText { place: format!("{file}:{line}"), text: Some(text), reach: 0..0 }));
+        self.unread.push((file, UnreadText { place: format!("{file}:{line}"), text: Some(text), reach: 0..0 }));
     }
 
     /// The manifests, with the units of their files.
     pub(crate) fn finish(self) -> SortedManifests<'a> {
-        let Self { mut sorted, templates, inventory, .. } = self;
+        let Self { mut sorted, unread, inventory, .. } = self;
         let manifests = &mut sorted.manifests;
         manifests.complete = sorted.unreadable.is_empty();
         let files = unit_files(&manifests.files);
@@ -151,7 +157,7 @@ impl<'a> Sorting<'a> {
         manifests.unread.merge(inventory.unread);
         let charts = sorted.skipped.iter().filter(|file| file.why == Skip::Chart);
         let reach = TemplateReach::new(charts.map(|chart| &*chart.file), &files);
-        for (file, text) in templates {
+        for (file, text) in unread {
             manifests.unread.add_text(UnreadText { reach: reach.of(file), ..text });
         }
         sorted

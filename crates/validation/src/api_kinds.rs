@@ -87,6 +87,42 @@ const KINDS: &[(&str, &[&str])] = &[
 /// Kinds that no API server serves: lists, and the file of a kubectl configuration.
 const LOCAL: [&str; 2] = ["Config", "List"];
 
+/// Kinds of other programs in `v1`: those that OpenShift served before its groups had names, and the file of a scheduler's policy.
+const FOREIGN_IN_V1: [&str; 18] = [
+    "Build",
+    "BuildConfig",
+    "ClusterPolicy",
+    "ClusterPolicyBinding",
+    "DeploymentConfig",
+    "Group",
+    "Identity",
+    "Image",
+    "ImageStream",
+    "ImageStreamTag",
+    "Policy",
+    "PolicyBinding",
+    "Project",
+    "ProjectRequest",
+    "Route",
+    "SecurityContextConstraints",
+    "Template",
+    "User",
+];
+
+/// Kinds of requests for a part of an object, which are sent but not stored.
+const REQUESTS: [(&str, &str); 10] = [
+    ("authentication.k8s.io/v1", "TokenRequest"),
+    ("autoscaling/v1", "Scale"),
+    ("policy/v1", "Eviction"),
+    ("policy/v1beta1", "Eviction"),
+    ("v1", "NodeProxyOptions"),
+    ("v1", "PodAttachOptions"),
+    ("v1", "PodExecOptions"),
+    ("v1", "PodPortForwardOptions"),
+    ("v1", "PodProxyOptions"),
+    ("v1", "ServiceProxyOptions"),
+];
+
 /// What an API server has to do with a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ApiKind {
@@ -100,14 +136,24 @@ pub(super) enum ApiKind {
 
 /// Looks up a type.
 pub(super) fn find(api_version: &str, kind: &str) -> ApiKind {
+    if REQUESTS.contains(&(api_version, kind)) {
+        return ApiKind::Known;
+    }
     if let Some((version, kinds)) = KINDS.iter().find(|(version, _)| *version == api_version) {
         if kinds.contains(&kind) || kind.strip_suffix("List").is_some_and(|item| kinds.contains(&item)) {
             return ApiKind::Known;
+        }
+        if api_version == "v1" && FOREIGN_IN_V1.contains(&kind) {
+            return ApiKind::Foreign;
         }
         let of_version = all().filter(|(v, _)| v == version);
         return ApiKind::Unknown(exactly(kind).or_else(|| nearest(kind, of_version)).or_else(|| nearest(kind, all())));
     }
     let group = group(api_version);
+    // Kubernetes' versions are named v1, v1beta2 and so on.
+    if group.is_empty() && !is_version(api_version) && exactly(kind).is_none() {
+        return ApiKind::Foreign;
+    }
     if KINDS.iter().any(|(version, _)| self::group(version) == group) {
         let of_group = || all().filter(|(version, _)| self::group(version) == group);
         let same = of_group()
@@ -153,6 +199,11 @@ fn is_stable(version: &str) -> bool {
     !version.contains("alpha") && !version.contains("beta")
 }
 
+/// Whether a text begins as a version does.
+fn is_version(text: &str) -> bool {
+    text.strip_prefix('v').is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// The kind that differs in case only, or in a letter or two.
 fn nearest(
     kind: &str,
@@ -177,6 +228,7 @@ mod tests {
             ("v1", "Service", ApiKind::Known),
             ("v1", "ConfigMap", ApiKind::Known),
             ("v1", "List", ApiKind::Known),
+            ("policy/v1", "Eviction", ApiKind::Known),
             ("v1", "PodList", ApiKind::Known),
             ("v1", "Config", ApiKind::Known),
             ("apps/v1", "Deployment", ApiKind::Known),
@@ -192,7 +244,7 @@ mod tests {
             ("v1", "Servise", meant("v1", "Service")),
             ("apps/v1", "Deploymnet", meant("apps/v1", "Deployment")),
             ("v1", "deployment", meant("apps/v1", "Deployment")),
-            ("v1", "Route", ApiKind::Unknown(None)),
+            ("v1", "Recipe", ApiKind::Unknown(None)),
             // The version was removed, or never was.
             ("apps/v1beta1", "Deployment", meant("apps/v1", "Deployment")),
             ("extensions/v1beta1", "Deployment", meant("apps/v1", "Deployment")),
@@ -210,6 +262,10 @@ mod tests {
             ("serving.knative.dev/v1", "Service", ApiKind::Foreign),
             ("gateway.networking.k8s.io/v1", "HTTPRoute", ApiKind::Foreign),
             ("skaffold/v4beta1", "Config", ApiKind::Foreign),
+            ("0.1.0", "example.com/app", ApiKind::Foreign),
+            ("v1alpha1", "Recipe", ApiKind::Unknown(None)),
+            ("v1", "Route", ApiKind::Foreign),
+            ("v1", "DeploymentConfig", ApiKind::Foreign),
         ] {
             assert_eq!(find(api_version, kind), want, "{api_version} {kind}");
         }

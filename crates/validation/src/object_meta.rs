@@ -61,10 +61,9 @@ fn check_namespace(namespace: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_
     if text.is_empty() {
         return;
     }
+    // An API server drops that of a cluster-scoped object.
     let is_namespaced = Resource::of("", kind).is_none_or(|r| r.scope() == ResourceScope::Namespaced);
-    if !is_namespaced {
-        namespace.refuse(format!("a {kind} is in no namespace"), faults);
-    } else if !dns::is_label(text.as_bytes()) {
+    if is_namespaced && !dns::is_label(text.as_bytes()) {
         namespace.refuse(format!("{} is not the name of a namespace: {LABEL_FORM}", quoted(text)), faults);
     }
 }

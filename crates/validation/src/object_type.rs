@@ -69,7 +69,7 @@ fn check_without_version(kind: &str, schemas: &Schemas, faults: &mut Faults<'_>)
             faults.add(Reason::UnknownKind, "/kind", format!("{message}; did you mean {version} {kind}?"));
         }
         // Other programs have files with a kind as well.
-        None => faults.warn(Reason::MissingField, "/apiVersion", message),
+        None => {}
     }
     None
 }

@@ -17,7 +17,7 @@ fn folder(name: &str) -> PathBuf {
 fn folders_have_these_findings() {
     for (name, documents, skipped, want) in [
         ("many-comments", 1, json!(null), &[][..]),
-        ("yaml-quoted-scalar", 1, json!(null), &[]),
+        ("yaml-quoted-scalar", 2, json!(null), &[]),
         ("ytt-template", 0, json!({ "template": 1 }), &[]),
         ("kustomize-vars", 0, json!({ "kustomization": 1, "template": 1 }), &[]),
         ("helm-index", 0, json!({ "chart-index": 1 }), &[]),
@@ -45,6 +45,23 @@ fn folders_have_these_findings() {
         ("template-hides-pods", 2, json!({ "template": 1 }), &[]),
         ("unlisted-patch", 1, json!({ "kustomization": 1, "not-listed": 2 }), &[]),
         ("unlisted-patch-replaces", 2, json!({ "kustomization": 1, "not-listed": 1 }), &[]),
+        ("excerpts", 0, json!({ "template": 5 }), &[]),
+        ("openshift-v1", 6, json!(null), &[]),
+        ("component-namespace", 1, json!({ "kustomization": 2 }), &[]),
+        ("broken-others", 2, json!({ "not-manifest": 2 }), &["hpa.yaml:7 warning scale-target-missing"]),
+        (
+            "rollout-beside-chart",
+            2,
+            json!({ "template": 1, "chart": 1 }),
+            &["deploy/web.yaml:10 warning rollout-empties-service"],
+        ),
+        (
+            "hpa-of-sibling",
+            4,
+            json!(null),
+            &["back/hpa.yaml:6 warning several-autoscalers", "front/hpa.yaml:6 warning several-autoscalers"],
+        ),
+        ("tests-make-the-rest", 6, json!(null), &[]),
     ] as [(&str, usize, Value, &[&str]); _]
     {
         let folder = folder(name);
@@ -55,6 +72,17 @@ fn folders_have_these_findings() {
         let message = if documents == 0 { "warning: no manifest to check\n" } else { "" };
         assert_eq!((ran.code, ran.err.as_str()), (0, message), "{name}: {}", ran.out);
     }
+}
+
+/// A part of an object is a mistake, but not among tests; nor is what a controller made, without its owner's uid.
+#[test]
+fn parts_of_objects_are_skipped_among_tests() {
+    let folder = folder("parts-of-objects");
+    let ran = lint(&folder, &[]);
+    let want = ["stub.yaml:1 error missing-field", "test/cli/whole.yaml:6 error missing-field"];
+    assert_eq!((ran.code, findings(&ran, &folder)), (1, want.map(str::to_owned).to_vec()), "{}", ran.out);
+    let summary = &serde_json::from_str::<Value>(&ran.out).unwrap()["summary"];
+    assert_eq!(summary["skipped"], json!({ "partial": 3 }), "{}", ran.out);
 }
 
 /// A file that cannot be read hides nothing that it cannot have.

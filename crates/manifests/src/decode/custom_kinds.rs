@@ -146,7 +146,7 @@ pub(super) fn may_have_pods(group: &str, kind: &str) -> bool {
     }
     // The group of a custom resource is a domain.
     if !group.contains('.') {
-        return WORKLOADS.iter().any(|workload| workload.kind() == kind);
+        return WORKLOADS.iter().any(|workload| workload.kind() == kind) || OF_OPENSHIFT.contains(&kind);
     }
     !WITHOUT_PODS.iter().any(|(of, kinds)| *of == group && (kinds.is_empty() || kinds.contains(&kind)))
 }
@@ -161,6 +161,9 @@ const WORKLOADS: [Resource; 8] = [
     Resource::Job,
     Resource::CronJob,
 ];
+
+/// Kinds of OpenShift with pods or with other objects in them, which were in `v1` before its groups had names.
+const OF_OPENSHIFT: [&str; 2] = ["DeploymentConfig", "Template"];
 
 /// The namespace for which an object is meant, if it names another one than its own, as Flux' kinds do.
 pub(super) fn target_namespace(object: &str) -> Option<Text> {
@@ -199,6 +202,7 @@ mod tests {
             ("gateway.networking.k8s.io", "HTTPRoute", false),
             ("extensions", "Deployment", true),
             ("extensions", "Ingress", false),
+            ("", "DeploymentConfig", true),
             ("", "ConfigMap", false),
         ] {
             assert_eq!(may_have_pods(group, kind), want, "{kind}.{group}");

@@ -36,7 +36,7 @@ impl ScalarScan {
                 Some(quote) => self.in_quotes(quote, c, behind),
                 None if c == '#' && (offset == 0 || line[..offset].ends_with([' ', '\t'])) => break,
                 None => {
-                    let may_begin = || " :,[{-?".contains(before) || is_behind_property(&line[..offset]);
+                    let may_begin = || begins_scalar(before, &line[..offset]) || is_behind_property(&line[..offset]);
                     if ['"', '\''].contains(&c) && may_begin() {
                         self.quote = Some(c);
                     }
@@ -63,6 +63,17 @@ impl ScalarScan {
             self.quote = None;
         }
         behind
+    }
+}
+
+/// Whether a scalar may begin behind a text, of which `last` is the last character that is not a space. Behind an indicator that
+/// also stands within plain scalars, there is a space; or it is the colon of JSON.
+fn begins_scalar(last: char, text: &str) -> bool {
+    match last {
+        ' ' | ',' | '[' | '{' => true,
+        ':' => text.ends_with([' ', '\t']) || text.ends_with("\":"),
+        '-' | '?' => text.ends_with([' ', '\t']),
+        _ => false,
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, value::RawValue};
 
-use super::path_within;
+use super::{partial::is_of_test, path_within};
 
 /// The API groups of tests.
 const GROUPS: [&str; 2] = ["kuttl.dev", "chainsaw.kyverno.io"];
@@ -81,7 +81,7 @@ impl ClusterTests {
         let is_in_test = || self.folders.contains(folder) || self.steps.get(folder).is_some_and(|steps| *steps > 1);
         self.compared.contains(&file)
             || self.compared.contains(folder)
-            || step_file(&file) == Some(StepFile::Compared) && is_in_test()
+            || step_file(&file) == Some(StepFile::Compared) && (is_in_test() || is_of_test(&file.to_string_lossy()))
     }
 }
 
@@ -129,6 +129,7 @@ mod tests {
             ("a folder of steps", vec![("t/00-web.yaml", &pod), ("t/00-assert.yaml", &pod)], &["t/00-assert.yaml"][..]),
             ("with a name", vec![("1-a.yaml", &pod), ("01-errors-web.yaml", &pod)], &["01-errors-web.yaml"]),
             ("one file", vec![("t/00-assert.yaml", &pod), ("u/00-web.yaml", &pod), ("assert.yaml", &pod)], &[]),
+            ("one file among tests", vec![("tests/e2e/00-assert.yaml", &pod)], &["tests/e2e/00-assert.yaml"]),
             ("other names", vec![("1-asserts.yaml", &pod), ("1-b.yaml", &pod), ("1-assert.x.yaml", &pod)], &[]),
             (
                 "a step",

@@ -101,7 +101,8 @@ impl Kustomizations {
         let generated = generated.map(|file| file.split_once('=').map_or(file, |(_, file)| file));
         let others = kustomization["openapi"]["path"].as_str();
         let parts: Vec<&str> = parts.chain(generated).chain(others).collect();
-        let resources: Vec<&str> = list("resources").chain(list("bases")).filter_map(Value::as_str).collect();
+        let resources = ["resources", "bases", "components"].into_iter().flat_map(list);
+        let resources: Vec<&str> = resources.filter_map(Value::as_str).collect();
         let path_of = |name: &str| path_within(&self.working_directory, &folder.join(name));
         let fields = kustomization.as_object().into_iter().flat_map(|fields| fields.keys());
         let changes = fields.into_iter().any(|field| !HARMLESS.contains(&field.as_str()));
@@ -163,6 +164,8 @@ mod tests {
             ("overlays/base/kustomization.yaml", r#"{"resources":["x.yaml","../deep"]}"#),
             ("overlays/deep/kustomization.yaml", r#"{"resources":["y.yaml"]}"#),
             ("plain/kustomization.yaml", r#"{"resources":["z.yaml"],"images":[]}"#),
+            ("with/kustomization.yaml", r#"{"components":["part"]}"#),
+            ("with/part/kustomization.yaml", r#"{"kind":"Component","resources":["c.yaml"]}"#),
         ] {
             all.add(file, &serde_json::from_str::<Box<RawValue>>(kustomization).unwrap());
         }
@@ -183,6 +186,7 @@ mod tests {
             ("overlays/base/x.yaml", FileRole::Listed),
             ("overlays/deep/y.yaml", FileRole::Listed),
             ("plain/z.yaml", FileRole::Applied),
+            ("with/part/c.yaml", FileRole::Listed),
         ] {
             assert_eq!(all.role(file), want, "{file}");
         }

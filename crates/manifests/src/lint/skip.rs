@@ -19,7 +19,8 @@ use crate::decode::ignored_scalars::ignore_scalars;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Skip {
-    /// A template of Helm, envsubst, kustomize, ytt or another program: it has `{{`, `${NAME}`, `$(NAME)` or `#@`.
+    /// A template of Helm, envsubst, kustomize, ytt or another program: it has `{{`, `${NAME}`, `$(NAME)`, `@NAME@` or `#@`; or
+    /// a form with blanks such as `<your name>` for people.
     Template,
     /// `Chart.yaml`.
     Chart,
@@ -37,7 +38,7 @@ pub enum Skip {
     ClusterTest,
     /// Encrypted by SOPS.
     Encrypted,
-    /// A part of an object in the data of a test: it lacks fields that every object has.
+    /// A part of an object, in a patch, a test or its data: it lacks what every object has.
     Partial,
     /// A copy of another project, in a folder `vendor` or `node_modules`.
     Vendored,
@@ -71,14 +72,14 @@ impl Skip {
         if api_version.is_empty() && members.get("apiVersion").is_none() && members.get("metadata").is_none() {
             return Some(if is_template(object) { Self::Template } else { Self::NotManifest });
         }
-        if kind.is_empty() && members.get("kind").is_none() {
+        if kind.is_empty() && members.get("kind").is_none_or(JsonNode::is_null) {
             if name.starts_with("Chart.") {
                 return Some(Self::Chart);
             }
             if name.starts_with("index.") && members.get("entries").is_some() {
                 return Some(Self::ChartIndex);
             }
-            if api_version.is_empty() {
+            if api_version.is_empty() || members.get("metadata").is_none() && members.get("spec").is_none() {
                 return Some(Self::NotManifest);
             }
         }
@@ -110,7 +111,7 @@ impl Skip {
             Self::NotManifest => ("without apiVersion and kind", "without apiVersion and kind"),
             Self::ClusterTest => ("test of kuttl or chainsaw", "tests of kuttl or chainsaw"),
             Self::Encrypted => ("encrypted by SOPS", "encrypted by SOPS"),
-            Self::Partial => ("partial object of a test", "partial objects of tests"),
+            Self::Partial => ("part of an object", "parts of objects"),
             Self::Vendored => ("vendored manifest", "vendored manifests"),
             Self::RosterFile => ("Roster file", "Roster files"),
             Self::Empty => ("empty", "empty"),
@@ -148,13 +149,16 @@ const FOREIGN: [&str; 8] = ["annotations", "command", "args", "env", "data", "st
 /// Elsewhere, pods and custom resources have such texts of their own.
 const NAMED: [&str; 6] = ["name", "namespace", "labels", "commonLabels", "matchLabels", "selector"];
 
+/// What an object with a placeholder has somewhere.
+const MARKS: [&str; 10] = ["{{", "${", "$(", "($", "$$", "@", "<", ":null}", "NAME", "REPLACE"];
+
 /// Whether the object has `{{` or `${NAME}` where only a template has it: not in commands or annotations; or `$(NAME)` in
 /// names or labels.
 pub fn is_template(object: &RawValue) -> bool {
     let mut found = false;
-    if ["{{", "${", "$("].iter().any(|begin| object.get().contains(begin)) {
+    if MARKS.iter().any(|mark| object.get().contains(mark)) {
         // Reading ends at the first one, which the parser takes for an error.
-        let _ = Placeholders { found: &mut found, are_names: false }
+        let _ = Placeholders { found: &mut found, place: Place::default() }
             .deserialize(&mut serde_json::Deserializer::from_str(object.get()));
     }
     found
@@ -162,11 +166,56 @@ pub fn is_template(object: &RawValue) -> bool {
 
 /// Whether a string has a placeholder of a template.
 pub fn has_placeholder(text: &str) -> bool {
-    text.contains("{{") || placeholder(text).is_some()
+    text.contains("{{") || placeholder(text).is_some() || is_blank(text) || at_word(text, 0).is_some()
 }
 
-/// Whether a string has a variable of kustomize, `$(NAME)`. Those of Tekton have dots.
+/// Whether a string is a blank for people to fill in, as `<your name>`.
+fn is_blank(text: &str) -> bool {
+    let inner = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
+    inner.is_some_and(|inner| {
+        inner.starts_with(|c: char| c.is_ascii_alphabetic()) && !inner.contains(['<', '>', '\n', '/'])
+    })
+}
+
+/// Where the first `@NAME@` from a place on is, as scripts replace it.
+fn at_word(text: &str, from: usize) -> Option<Range<usize>> {
+    let mut parts = text[from..].split('@');
+    let mut start = from + parts.next()?.len();
+    for part in parts {
+        let end = start + part.len() + 1;
+        let is_name = part.len() > 1 && part.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+        if is_name && text[end..].starts_with('@') {
+            return Some(start..end + 1);
+        }
+        start = end;
+    }
+    None
+}
+
+/// Where the first `{NAME}` from a place on is. In YAML, that is a map, so that only text which is not YAML has it.
+fn braced_word(text: &str, from: usize) -> Option<Range<usize>> {
+    text[from..].match_indices('{').find_map(|(at, _)| {
+        let start = from + at;
+        let is_part = |b: &u8| b.is_ascii_alphanumeric() || b"_-.[]".contains(b);
+        let name = text[start + 1..].bytes().take_while(is_part).count();
+        let end = start + 1 + name;
+        (name > 0 && text[end..].starts_with('}')).then_some(start..end + 1)
+    })
+}
+
+/// Whether a name has a word that stands for another one, as `web-REPLACEME` or `$$name$$`. No name has upper case letters.
+fn has_blank_word(name: &str) -> bool {
+    const PARTS: [&str; 6] = ["CHANGE", "NAME", "PLACEHOLDER", "REPLACE", "TODO", "YOUR"];
+    let is_upper = |word: &&str| word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    let mut words = name.split(['-', '.']).filter(is_upper);
+    words.any(|word| PARTS.iter().any(|part| word.contains(part))) || name.contains("$$")
+}
+
+/// Whether a string has a variable of kustomize, `$(NAME)`, or is an expression of chainsaw, `($name)`. Those of Tekton have dots.
 fn has_variable(text: &str) -> bool {
+    if text.starts_with("($") && text.ends_with(')') {
+        return true;
+    }
     text.match_indices("$(").any(|(at, _)| {
         let rest = &text[at + 2..];
         let name = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"-_".contains(b)).count();
@@ -193,28 +242,45 @@ fn placeholder(text: &str) -> Option<Range<usize>> {
     None
 }
 
-/// The text with a word of the same length for each `${NAME}`; `None` if it has none.
+/// The text with a word of the same length for each `${NAME}`, `@NAME@` and `{NAME}`; `None` if it has none.
 pub fn without_placeholders(text: &str) -> Option<String> {
-    let (mut rest, mut replaced) = (text, String::new());
-    while let Some(range) = placeholder(rest) {
-        replaced.push_str(&rest[..range.start]);
-        replaced.extend(range.clone().map(|_| 'x'));
-        rest = &rest[range.end..];
+    let finders = [
+        |text: &str, from: usize| placeholder(&text[from..]).map(|range| from + range.start..from + range.end),
+        at_word,
+        braced_word,
+    ];
+    let mut replaced = text.to_owned();
+    for find in finders {
+        let mut from = 0;
+        while let Some(range) = find(&replaced, from) {
+            replaced.replace_range(range.clone(), &"x".repeat(range.len()));
+            from = range.end;
+        }
     }
-    if replaced.is_empty() { None } else { Some(replaced + rest) }
+    (replaced != text).then_some(replaced)
 }
 
 /// Looks for placeholders in the strings of a value.
 struct Placeholders<'a> {
     found: &'a mut bool,
-    /// Whether the strings are names or labels.
+    place: Place,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// Whether its strings are names or labels.
     are_names: bool,
+    /// Whether it is the metadata of an object.
+    is_metadata: bool,
+    /// Whether it is the name of an object, or of its namespace.
+    is_name: bool,
 }
 
 impl Placeholders<'_> {
     /// The same for a value in this one.
-    fn within(&mut self, are_names: bool) -> Placeholders<'_> {
-        Placeholders { found: &mut *self.found, are_names }
+    fn within(&mut self, place: Place) -> Placeholders<'_> {
+        Placeholders { found: &mut *self.found, place }
     }
 }
 
@@ -234,26 +300,42 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        *self.found |= has_placeholder(text) || self.are_names && has_variable(text);
+        *self.found |= has_placeholder(text)
+            || self.place.are_names && has_variable(text)
+            || self.place.is_name && has_blank_word(text);
         Ok(())
     }
 
     ignore_scalars!();
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
-        let are_names = self.are_names;
-        while list.next_element_seed(self.within(are_names))?.is_some() {}
+        let place = Place { are_names: self.place.are_names, ..Place::default() };
+        while list.next_element_seed(self.within(place))?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+        if self.place.is_name {
+            // In YAML, `{NAME}` is a map.
+            let (mut members, mut are_null) = (0, true);
+            while let Some((_, value)) = map.next_entry::<IgnoredAny, Option<IgnoredAny>>()? {
+                members += 1;
+                are_null &= value.is_none();
+            }
+            *self.found |= members == 1 && are_null;
+            return Ok(());
+        }
         while let Some(name) = map.next_key::<String>()? {
             *self.found |= has_placeholder(&name);
-            let are_names = self.are_names || NAMED.contains(&name.as_str());
+            let place = Place {
+                are_names: self.place.are_names || NAMED.contains(&name.as_str()),
+                is_metadata: name == "metadata",
+                is_name: self.place.is_metadata && ["name", "namespace"].contains(&name.as_str()),
+            };
             if FOREIGN.contains(&name.as_str()) {
                 map.next_value::<IgnoredAny>()?;
             } else {
-                map.next_value_seed(self.within(are_names))?;
+                map.next_value_seed(self.within(place))?;
             }
         }
         Ok(())
@@ -279,6 +361,16 @@ mod tests {
             ("a.yaml", service("${APP}"), Some(Skip::Template)),
             ("a.yaml", service("web-${APP:-x}"), Some(Skip::Template)),
             ("a.yaml", service("$web-${}-${1}-${a b}"), None),
+            ("a.yaml", service("web-@APP_1@"), Some(Skip::Template)),
+            ("a.yaml", service("@web@APP-@"), None),
+            ("a.yaml", service("<your name>"), Some(Skip::Template)),
+            ("a.yaml", service("REPLACEME-web"), Some(Skip::Template)),
+            ("a.yaml", service("web-$$name$$"), Some(Skip::Template)),
+            ("a.yaml", service("WEB"), None),
+            ("a.yaml", with_metadata(json!({ "namespace": "($namespace)" })), Some(Skip::Template)),
+            ("a.yaml", with_metadata(json!({ "name": { "self.path": null } })), Some(Skip::Template)),
+            ("a.yaml", with_metadata(json!({ "name": { "a": "b" } })), None),
+            ("a.yaml", service("<a> <b>"), None),
             ("a.yaml", service("web-$(APP)"), Some(Skip::Template)),
             ("a.yaml", service("$(params.app)-$$(APP)-$(-$()"), None),
             ("a.yaml", with_metadata(json!({ "labels": { "app": "$(app-name)" } })), Some(Skip::Template)),
@@ -291,8 +383,10 @@ mod tests {
             ("a.yaml", json!({ "apiVersion": "v1", "kind": "Secret", "sops": { "a": 1 } }), None),
             ("a.yaml", json!({ "replicas": 1 }), Some(Skip::NotManifest)),
             ("a.yaml", json!(5), Some(Skip::NotManifest)),
+            ("a.yaml", json!({ "apiVersion": "v1", "name": "web" }), Some(Skip::NotManifest)),
             // It is meant as a manifest.
             ("a.yaml", json!({ "apiVersion": "v1", "metadata": {} }), None),
+            ("a.yaml", json!({ "apiVersion": "v1", "spec": {} }), None),
             ("t.yaml", json!({ "apiVersion": "roster.dev/v1alpha1", "kind": "Test" }), Some(Skip::RosterFile)),
             ("charts/web/Chart.yaml", json!({ "apiVersion": "v2", "name": "web" }), Some(Skip::Chart)),
             ("base/kustomization.yaml", json!({ "resources": ["web.yaml"] }), Some(Skip::Kustomization)),
@@ -316,6 +410,9 @@ mod tests {
             ("{a: ${A}}", Some("{a: xxxx}")),
             ("${A:=b c}: ${", Some("xxxxxxxxx: ${")),
             ("é${_a1-}${A}é", Some("éxxxxxxxxxxxé")),
+            ("a: @A@.@B_2@ {a b}", Some("a: xxx.xxxxx {a b}")),
+            ("a: {IP}.1/{n}", Some("a: xxxx.1/xxx")),
+            ("a: {self.web[0]}-x", Some("a: xxxxxxxxxxxxx-x")),
         ] {
             assert_eq!(without_placeholders(text).as_deref(), want, "{text}");
         }

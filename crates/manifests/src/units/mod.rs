@@ -108,6 +108,11 @@ impl Units {
         self.files.get(self.files.partition_point(|file| file.documents.end <= document))
     }
 
+    /// The documents of the file of a document.
+    pub fn file(&self, document: usize) -> Range<usize> {
+        self.file_of(document).map_or(document..document + 1, |file| file.documents.clone())
+    }
+
     /// The documents that are applied together with a document.
     pub fn unit(&self, document: usize) -> Range<usize> {
         match self.file_of(document) {

@@ -6,7 +6,7 @@ use roster_engine::model::{
     ContainerPort, Labels, RawContainerPort, RawSchedulingGate, TargetPort, Text,
     wire::{lenient, nullable},
 };
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::IgnoredAny};
 
 use super::{
     requests::{ContainerRequests, RawResources},
@@ -40,6 +40,8 @@ pub struct PodTemplate {
     pub containers: usize,
     /// The numbers that may be ports on which containers listen: those of probes, arguments and variables.
     pub suggested_ports: BTreeSet<i32>,
+    /// Whether containers read files or variables that are objects of their own, which may name any port.
+    pub is_configured: bool,
     /// A port that containers have twice in the network of the host. An API server refuses every such pod: it copies
     /// `containerPort` to `hostPort`, in the pod and not in the template. Init containers may repeat a port.
     pub repeated_host_port: Option<i32>,
@@ -97,6 +99,8 @@ struct RawSpec {
     containers: Vec<RawContainer>,
     #[serde(deserialize_with = "nullable")]
     init_containers: Vec<RawContainer>,
+    #[serde(deserialize_with = "lenient")]
+    volumes: Vec<RawVolume>,
     #[serde(deserialize_with = "nullable")]
     node_selector: Labels,
     #[serde(deserialize_with = "nullable")]
@@ -136,10 +140,26 @@ struct RawContainer {
     args: Vec<Text>,
     #[serde(deserialize_with = "lenient")]
     env: Vec<RawVariable>,
+    #[serde(deserialize_with = "lenient")]
+    env_from: Vec<IgnoredAny>,
     #[serde(deserialize_with = "nullable")]
     ports: Vec<RawContainerPort>,
     #[serde(deserialize_with = "lenient")]
     resources: RawResources,
+}
+
+/// A volume, as far as it may hold the configuration of a program.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct RawVolume {
+    config_map: Option<IgnoredAny>,
+    projected: Option<IgnoredAny>,
+}
+
+impl RawVolume {
+    fn has_files(&self) -> bool {
+        self.config_map.is_some() || self.projected.is_some()
+    }
 }
 
 /// An environment variable.
@@ -248,6 +268,8 @@ impl From<RawTemplate> for PodTemplate {
             init_ports: init.into_iter().flat_map(|c| &c.ports).map(|p| p.of_container(false)).collect(),
             unprobed: spec.containers.iter().filter(|c| c.readiness_probe.is_none()).map(|c| c.name.clone()).collect(),
             containers: spec.containers.len(),
+            is_configured: spec.volumes.iter().any(RawVolume::has_files)
+                || containers().any(|(c, _)| !c.env_from.is_empty()),
             suggested_ports: containers().flat_map(|(c, _)| c.suggested_ports()).collect(),
             repeated_host_port,
             lost_probe: spec.containers.iter().enumerate().find_map(|(i, c)| c.lost_probe(i)).map(Box::new),

@@ -16,7 +16,8 @@ pub struct UnreadText {
     pub place: String,
     /// The text; `None` if nothing of it is known.
     pub text: Option<String>,
-    /// The documents for which a template may make any labels: those of its chart, or of its folder. Empty for other text.
+    /// The documents of its chart, or of its folder: a template may make any labels for these. Empty if
+    /// they are not known.
     pub reach: Range<usize>,
 }
 
@@ -34,6 +35,8 @@ pub(super) struct TextClues<'a> {
     reach: Range<usize>,
     /// The documents for which its objects may have any name.
     named_reach: Range<usize>,
+    /// The documents of its chart, or of its folder.
+    beside: Range<usize>,
 }
 
 /// The lines after `labels:` in which a placeholder stands for labels.
@@ -43,7 +46,8 @@ impl<'a> TextClues<'a> {
     pub(super) fn of(unread: &'a UnreadText) -> Self {
         let place = &unread.place;
         let Some(text) = &unread.text else {
-            return Self { place, kinds: None, namespace: None, words: None, reach: 0..0, named_reach: 0..0 };
+            let beside = unread.reach.clone();
+            return Self { place, kinds: None, namespace: None, words: None, reach: 0..0, named_reach: 0..0, beside };
         };
         let kinds: Vec<&str> = values(text, "kind").collect();
         let is_any_kind = kinds.is_empty() || kinds.iter().any(|kind| has_placeholder(kind));
@@ -54,7 +58,7 @@ impl<'a> TextClues<'a> {
         let reach = reach_if(makes_labels(text));
         let named_reach = reach_if(values(text, "name").any(has_placeholder));
         let (kinds, words) = ((!is_any_kind).then_some(kinds), Some(words(text).collect()));
-        Self { place, kinds, namespace, words, reach, named_reach }
+        Self { place, kinds, namespace, words, reach, named_reach, beside: unread.reach.clone() }
     }
 
     /// Whether it may have an object of a kind in a namespace.
@@ -97,6 +101,11 @@ impl<'a> TextClues<'a> {
     /// Whether it has all of these words.
     pub(super) fn has_all<'w>(&self, mut of: impl Iterator<Item = &'w str>) -> bool {
         self.words.as_ref().is_none_or(|words| of.all(|word| words.contains(word)))
+    }
+
+    /// Whether it may be applied together with a document.
+    pub(super) fn may_be_beside(&self, document: usize) -> bool {
+        self.beside.contains(&document)
     }
 
     /// The documents for which its pods may have any labels.

@@ -3,6 +3,8 @@
 //! A pod has a name in DNS if an endpoint of the headless Service in its `subdomain` has its hostname (upstream:
 //! `ShouldSetHostname`). A StatefulSet sets both, an Indexed Job the hostname, and the Service must select the pods.
 
+use std::ops::Range;
+
 use roster_engine::{
     model::{Resource, Service},
     reason::{Finding, Reason, Severity},
@@ -12,6 +14,7 @@ use super::{
     manifests::{Located, Manifests, selector},
     matching::{Candidate, workload_name},
     service_checks::SelectedWorkloads,
+    unmatched::Namespaces,
 };
 use crate::{
     inventory::workloads::workload::{Workload, WorkloadController},
@@ -24,9 +27,10 @@ impl<'a> Manifests<'a> {
         &self,
         workload: Located<&Workload>,
         selected: &SelectedWorkloads<'a>,
-        units: &Units,
+        namespaces: &Namespaces<'_, 'a>,
     ) -> Option<Finding> {
         let Located { document, object: workload } = workload;
+        let units = namespaces.units;
         let WorkloadController::StatefulSet { service_name, .. } = &workload.controller else { return None };
         let found = |code, message| {
             let pointer = Some("/spec/serviceName".to_owned());
@@ -52,6 +56,7 @@ impl<'a> Manifests<'a> {
             }
             // The Service may be in another file that was not given.
             Some(None) if self.services.is_empty() => None,
+            Some(None) if namespaces.is_in_test(document) && !self.has_service(&units.file(document)) => None,
             Some(None) => {
                 let message =
                     format!("the Service {service_name} in serviceName is not among the manifests of the namespace");
@@ -59,6 +64,12 @@ impl<'a> Manifests<'a> {
                 self.unless_unread(Resource::Service.kind(), service_name, finding)
             }
         }
+    }
+
+    /// Whether some documents have a Service of the namespace.
+    fn has_service(&self, documents: &Range<usize>) -> bool {
+        let first = self.services.partition_point(|service| service.document < documents.start);
+        self.services.get(first).is_some_and(|service| service.document < documents.end)
     }
 
     /// What is wrong with the Service at a place as that of a StatefulSet.

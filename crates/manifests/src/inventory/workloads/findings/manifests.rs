@@ -76,6 +76,12 @@ impl<'a> Manifests<'a> {
         self.recorded.binary_search(&unit.start).is_ok()
     }
 
+    /// Whether some documents have a workload of the namespace.
+    pub(super) fn has_workload(&self, documents: &Range<usize>) -> bool {
+        let first = self.workloads.partition_point(|workload| workload.document < documents.start);
+        self.workloads.get(first).is_some_and(|workload| workload.document < documents.end)
+    }
+
     /// The units that have pods from a cluster, and no workloads.
     fn find_recorded(&mut self, units: &Units) {
         let unit = |document: usize| units.unit(document).start;

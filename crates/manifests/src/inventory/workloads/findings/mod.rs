@@ -190,7 +190,7 @@ impl<'a> Comparison<'a> {
                 let mut of_workload: Vec<Finding> = check_pods(workload, outcome).into_iter().collect();
                 of_workload.extend(check_probes(workload));
                 if namespaces.is_judged(document) {
-                    of_workload.extend(manifests.check_governing_service(at, &selected, objects.units));
+                    of_workload.extend(manifests.check_governing_service(at, &selected, &namespaces));
                     of_workload.extend(manifests.check_subdomain(at, objects.units));
                     of_workload.extend(check_rollout(workload, outcome, &backed.alone));
                     of_workload.extend(check_readiness(workload, &backed.waiting));
@@ -255,7 +255,7 @@ impl<'a> Manifests<'a> {
             ));
             findings.extend(found.into_iter().map(|object| Located { document: autoscaler.document, object }));
         }
-        findings.extend(self.check_several_autoscalers(namespaces));
+        findings.extend(self.check_several_autoscalers(namespaces, &targets));
         findings
     }
 }

@@ -143,6 +143,7 @@ impl<'a> SelectedPorts<'a> {
             return;
         }
         let mut faulty = 0;
+        let is_served = OnceCell::new();
         for (i, port) in service.ports.iter().enumerate() {
             if faulty == LISTED {
                 findings.push(not_compared(service, i));
@@ -166,9 +167,12 @@ impl<'a> SelectedPorts<'a> {
             }
             let faults = self.found.get(&key).map(Vec::as_slice).unwrap_or_default();
             faulty += usize::from(!faults.is_empty());
+            let is_meant = |fault: &PortFault| {
+                fault.code == Reason::TargetPortUndeclared && *is_served.get_or_init(|| self.declares_one_of(service))
+            };
             findings.extend(faults.iter().map(|fault| Finding {
                 pointer: Some(format!("/spec/ports/{i}/targetPort")),
-                severity: fault.severity,
+                severity: if is_meant(fault) { Severity::Info } else { fault.severity },
                 ..Finding::new(fault.code, service.key(), fault.message.clone())
             }));
         }
@@ -201,13 +205,29 @@ impl<'a> SelectedPorts<'a> {
     }
 
     /// Whether a port that no container declares is probably wrong. A declaration is not needed, but each pod has one container,
-    /// which declares other ports, and nothing in it names this one.
+    /// which declares other ports for clients, and nothing that it is given names this one.
     fn is_unexpected(&self, number: i32) -> bool {
         let is_silent = |(workload, _): &WorkloadOutcome<'_>| {
             let template = &workload.template;
-            template.requests.len() == 1 && !template.ports.is_empty() && !template.suggested_ports.contains(&number)
+            let has_port = template.ports.iter().any(|port| port.number == number);
+            template.requests.len() == 1
+                && template.ports.iter().any(|port| !is_auxiliary(&port.name))
+                && !(has_port || template.is_configured || template.suggested_ports.contains(&number))
         };
         self.workloads.iter().all(is_silent)
+    }
+
+    /// Whether the workloads declare a port to which a Service sends: then its others are meant as well.
+    fn declares_one_of(&self, service: &Service) -> bool {
+        service.ports.iter().any(|port| {
+            let protocol = protocol_or_tcp(&port.protocol);
+            let has_number = |number| self.numbers.binary_search(&(number, protocol)).is_ok();
+            match &port.target_port {
+                TargetPort::Name(name) if !name.is_empty() => self.by_name.contains_key(name.as_str()),
+                TargetPort::Number(number) if *number != 0 => has_number(*number),
+                _ => has_number(port.port),
+            }
+        })
     }
 
     /// The fault of a name that neither a workload nor a pod has.
@@ -290,6 +310,13 @@ fn not_compared(service: &Service, from: usize) -> Finding {
 
 /// What else is said of a port that only an init container has.
 const ONLY_INIT: &str = "only an init container does, which ends before they start";
+
+/// Whether a port is for the program's operators, by its name: a program that declares only such ports may serve others.
+fn is_auxiliary(name: &str) -> bool {
+    const WORDS: [&str; 9] =
+        ["admin", "debug", "health", "healthz", "metrics", "pprof", "probe", "probes", "profiling"];
+    name.split('-').any(|word| WORDS.contains(&word))
+}
 
 /// Whether a name is a number in quotes.
 fn is_number(name: &str) -> bool {

@@ -16,7 +16,7 @@ use super::{
     listing::list,
     manifests::{Located, Manifests},
     matching::workload_name,
-    scale_targets::of_autoscaler,
+    scale_targets::{ScaleTargets, of_autoscaler},
     unmatched::Namespaces,
 };
 use crate::inventory::workloads::{
@@ -172,13 +172,26 @@ fn target(autoscaler: &Autoscaler) -> (&Text, &Text, &str) {
 
 impl Manifests<'_> {
     /// The findings about workloads that several autoscalers of one unit name: the controller acts for none of them
-    /// (`AmbiguousSelector`).
-    pub(super) fn check_several_autoscalers(&self, namespaces: &Namespaces<'_, '_>) -> Vec<Located<Finding>> {
-        let unit = |autoscaler: &Located<&Autoscaler>| namespaces.units.unit(autoscaler.document).start;
+    /// (`AmbiguousSelector`). An autoscaler that leaves the workloads beside it for one of another unit counts there, if both
+    /// name their namespace.
+    pub(super) fn check_several_autoscalers(
+        &self,
+        namespaces: &Namespaces<'_, '_>,
+        targets: &ScaleTargets<'_, '_>,
+    ) -> Vec<Located<Finding>> {
+        let unit_of = |document| namespaces.units.unit(document);
+        let unit = |autoscaler: &Located<&Autoscaler>| {
+            let own = unit_of(autoscaler.document);
+            let is_placed = autoscaler.object.namespace != namespaces.assumed;
+            match targets.of(*autoscaler) {
+                [target] if is_placed && self.has_workload(&own) => unit_of(target.document).start,
+                _ => own.start,
+            }
+        };
         let mut all = self.autoscalers.clone();
         all.retain(|a| namespaces.is_judged(a.document) && !a.object.target.name.is_empty());
         // Stable: the autoscalers of one workload stay in their order.
-        all.sort_by_key(|a| (unit(a), target(a.object)));
+        all.sort_by_cached_key(|a| (unit(a), target(a.object)));
         let mut findings = Vec::new();
         for autoscalers in all.chunk_by(|a, b| (unit(a), target(a.object)) == (unit(b), target(b.object))) {
             let (kind, name, _) = target(autoscalers[0].object);

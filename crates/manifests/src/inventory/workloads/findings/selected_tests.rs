@@ -286,10 +286,22 @@ fn a_port_that_nothing_suggests_is_a_warning() {
         (json!([container(json!({"env": [{"name": "PORT", "value": "9090"}]}))]), "info"),
         (json!([container(json!({"livenessProbe": {"tcpSocket": {"port": 9090}}}))]), "info"),
         (json!([container(json!({"ports": []}))]), "info"),
+        (json!([container(json!({"ports": [{"name": "http-metrics", "containerPort": 8080}]}))]), "info"),
+        (json!([container(json!({"ports": [{"protocol": "UDP", "containerPort": 9090}]}))]), "info"),
+        (json!([container(json!({"envFrom": [{"configMapRef": {"name": "c"}}]}))]), "info"),
         (json!([container(json!({})), {"name": "d", "readinessProbe": {}}]), "info"),
     ] {
         let given = [by(&web(), json!(9090)), with(containers.clone())];
         let found: Vec<String> = found(&given).iter().map(|f| format!("{} {}", f.severity, f.code)).collect();
         assert_eq!(found, [format!("{want} target-port-undeclared")], "{containers}");
+    }
+    // What is configured by files may listen anywhere; and a Service that sends to a declared port knows the program.
+    let mut with_files = with(json!([container(json!({}))]));
+    with_files.2["template"]["spec"]["volumes"] = json!([{"name": "c", "configMap": {"name": "c"}}]);
+    let two = json!({"selector": web(), "ports": [{"name": "a", "port": 8080}, {"name": "b", "port": 9090}]});
+    for given in [[by(&web(), json!(9090)), with_files], [("Service", "web", two), with(json!([container(json!({}))]))]]
+    {
+        let found: Vec<String> = found(&given).iter().map(|f| format!("{} {}", f.severity, f.code)).collect();
+        assert_eq!(found, ["info target-port-undeclared"], "{given:?}");
     }
 }

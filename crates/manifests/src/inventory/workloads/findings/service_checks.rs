@@ -137,7 +137,9 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         services: &[(usize, Located<&'a Service>)],
     ) -> Result<Option<SelectorFault>, NotCompared> {
         let selector = search.selector;
-        let (is_possible, versions) = match search.run()? {
+        let selected = search.run()?;
+        let is_here = matches!(selected, Selected::Here(_));
+        let (is_possible, versions) = match selected {
             Selected::Here(selection) => (false, vec![selection]),
             Selected::Nearest(versions) => (false, versions),
             Selected::Possibly => (true, Vec::new()),
@@ -152,7 +154,13 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
             }
         };
         if !versions.is_empty() {
-            self.check_selected(search, &versions, services);
+            // What cannot be read may be behind them as well; what is in another folder than the unit is not applied with it.
+            let unread = self.manifests.unread;
+            let is_all = match is_here {
+                true => !unread.adds_to(selector, search.document),
+                false => unread.selected_by(selector, Some(search.document)).is_none(),
+            };
+            self.check_selected(search, &versions, services, is_all);
             return Ok(None);
         }
         let (places, unread) = (self.manifests.places.clone(), self.manifests.unread);
@@ -161,21 +169,23 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
             candidates.extend(unread.labelled());
             NearbyCandidates::new(candidates)
         });
+        if is_possible && self.namespaces.is_made_by_test(search) {
+            return Ok(None);
+        }
         if is_possible {
             return typo(self.namespace, search, nearby);
         }
         self.namespaces.unmatched(self.namespace, search, nearby)
     }
 
-    /// Checks the Services that select workloads. There may be several versions of these.
+    /// Checks the Services that select workloads. There may be several versions of these. `is_all`: nothing else is behind them.
     fn check_selected(
         &mut self,
         search: &SelectorSearch<'_, 'a>,
         versions: &[Selection<'a>],
         services: &[(usize, Located<&'a Service>)],
+        is_all: bool,
     ) {
-        // What cannot be read may be behind them as well.
-        let is_all = self.manifests.unread.selected_by(search.selector, Some(search.document)).is_none();
         let mut of_versions: Vec<_> = versions.iter().map(|version| SelectionChecks::new(version, is_all)).collect();
         for (place, service) in services {
             let found = of_versions.iter_mut().map(|version| version.check(service.object, search.comparisons));

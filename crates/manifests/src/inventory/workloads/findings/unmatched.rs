@@ -87,10 +87,15 @@ impl<'a> Namespaces<'_, 'a> {
         Ok(nearest.map(|nearest| of_nearest(namespace, manifests, &nearest, comparisons)))
     }
 
+    /// Whether a document is data of a test.
+    pub(super) fn is_in_test(&self, document: usize) -> bool {
+        self.in_tests.get(document).copied().unwrap_or_default()
+    }
+
     /// Whether a selector is that of a test which may make the pods: its own file has none.
-    fn is_made_by_test(&self, search: &SelectorSearch<'_, 'a>) -> bool {
-        let is_test = self.in_tests.get(search.document).copied().unwrap_or_default();
-        is_test && search.manifests.places_in(&search.units.unit(search.document)).iter().all(Range::is_empty)
+    pub(super) fn is_made_by_test(&self, search: &SelectorSearch<'_, 'a>) -> bool {
+        self.is_in_test(search.document)
+            && search.manifests.places_in(&search.units.file(search.document)).iter().all(Range::is_empty)
     }
 
     /// The fault of a selector that matches a workload of another namespace.

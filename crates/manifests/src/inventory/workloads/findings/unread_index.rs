@@ -261,6 +261,19 @@ impl<'a> UnreadOfNamespace<'a> {
         self.possible(unlabelled.map(|(first, more)| (name(first), more)), &texts).map(UnreadMatch::Possible)
     }
 
+    /// Whether pods that `selector` selects, of a document that has some in its own unit, may be those of something else that is
+    /// applied with it and cannot be read.
+    pub(super) fn adds_to(&self, selector: &Labels, document: usize) -> bool {
+        let (selected, not_compared) = self.objects.map(|objects| objects.selected_by(selector)).unwrap_or_default();
+        let is_open = not_compared.is_some() || self.objects.is_some_and(|objects| objects.any_labels.is_some());
+        selected.is_some()
+            || is_open
+            || self.texts.is_some_and(|texts| {
+                let found = texts.with_pods(self.namespace, selector, Some(document));
+                found.into_iter().any(|place| texts.all[place].may_be_beside(document))
+            })
+    }
+
     /// What may be the object of this kind and name; `None` if it does not exist as far as is known. An object with pods, of
     /// a kind that does not exist, may be of any: a misspelt kind is one reason why it cannot be read.
     pub fn may_be(&self, kind: &str, name: &str) -> Option<UnreadMatch> {

@@ -34,6 +34,22 @@ const LINTED: &[(&str, usize)] = &[
     ("policies", 0),
 ];
 
+const POSTED: &[(&str, usize)] = &[
+    ("documents", 0),
+    ("tiny documents", 0),
+    ("Services", 1),
+    ("ports", 1),
+    ("workloads", 1),
+    ("equal workloads", 0),
+    ("labels", 0),
+    ("container ports", 1),
+    ("near misses", 0),
+    ("autoscalers", 0),
+    ("equal objects", 0),
+    ("findings", 0),
+    ("policies", 0),
+];
+
 const CLUSTER: &[(&str, usize)] = &[
     ("Services", 1),
     ("ports", 1),
@@ -48,6 +64,7 @@ const CLUSTER: &[(&str, usize)] = &[
 
 pub(crate) const FAMILIES: &[Family] = &[
     Family { name: "lint files", base: LINTED, without: &[], make: linted },
+    Family { name: "lint a body", base: POSTED, without: &[], make: posted },
     Family {
         name: "lint kustomizations",
         base: &[
@@ -134,7 +151,12 @@ fn workload(name: &str, app: &str, ports: usize) -> Value {
     })
 }
 
-fn linted(s: &Sizes) -> Input {
+fn posted(s: &Sizes) -> Input {
+    let text = documents(&manifests(s)) + &"--- 1\n".repeat(s.get("tiny documents"));
+    Input { way: "post/yaml /v1/lint".to_owned(), body: text, ..Input::default() }
+}
+
+fn manifests(s: &Sizes) -> Vec<Value> {
     let mut all = list(s.get("Services"), |i| {
         let mut service = service(&format!("web-{i}"), s.get("ports"));
         service["spec"]["clusterIP"] = Value::Null;
@@ -175,7 +197,11 @@ fn linted(s: &Sizes) -> Input {
         s.get("documents"),
         |i| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": meta(&format!("c-{i}")) }),
     ));
-    let mut text = documents(&all);
+    all
+}
+
+fn linted(s: &Sizes) -> Input {
+    let mut text = documents(&manifests(s));
     text.push_str(&"--- 1\n".repeat(s.get("tiny documents")));
     text.push_str(&"# a comment\n".repeat(s.get("comments")));
     let mut parts = vec![("a.yaml".to_owned(), text)];

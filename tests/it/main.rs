@@ -1,5 +1,6 @@
 //! Roster from outside: the program, the API and the generated files, in one test binary, so that it links once.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
+mod agreement;
 mod cli;
 mod defects;
 mod documents;

@@ -52,7 +52,8 @@ def before_load_schema(ctx, raw_schema):
 
 
 def accepted(path, media_type, schema):
-    if path == "/v1/convert":
+    # What is not an object of Kubernetes is not checked, and counted.
+    if path in ("/v1/convert", "/v1/lint"):
         return reference("ConvertRequest")
     if media_type == LINES:
         return reference("ObjectList")

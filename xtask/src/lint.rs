@@ -10,7 +10,7 @@ use crate::steps::{Outcome, Steps};
 use crate::tidy;
 
 /// The crates of the core.
-const CORE: &[&str] = &["roster-admission", "roster-engine", "roster-manifests", "roster-validation"];
+const CORE: &[&str] = &["roster-admission", "roster-engine", "roster-lint", "roster-manifests", "roster-validation"];
 
 /// Crates that the core must not depend on: async, sockets, HTTP, clusters, TLS.
 const IMPURE: &[&str] = &[

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::{
     endpoints, endpointslice, membership, mirror,
     model::{EndpointSlice, Endpoints, Interrupt, Interrupted, Nodes, Pod, Service},
-    record::{Discard, DiscardUntil, Recorder},
+    record::{Discard, Recorder},
     state::{Controller, Options, Plan, State, SyncContext, SyncInput, SyncReport, Trigger},
 };
 
@@ -39,17 +39,6 @@ use crate::{
 /// ```
 pub fn plan(state: &State<'_>, controllers: &[Controller], options: &Options) -> Plan {
     plan_recorded(state, controllers, options, &mut Discard)
-}
-
-/// [`plan`], unless it is interrupted.
-pub fn plan_until(
-    state: &State<'_>,
-    controllers: &[Controller],
-    options: &Options,
-    interrupt: Interrupt<'_>,
-) -> Result<Plan, Interrupted> {
-    let plan = plan_recorded(state, controllers, options, &mut DiscardUntil(interrupt));
-    interrupt.check().map(|()| plan)
 }
 
 /// [`plan`] with every decision recorded. The index of a pod in a record is its index among [`selected_pods`].

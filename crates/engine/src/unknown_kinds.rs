@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::{
-    model::{Endpoint, EndpointSlice, HashSeed, ObjectRef, Pod, Text, by_name},
+    model::{Endpoint, EndpointSlice, HashSeed, Interrupt, Interrupted, ObjectRef, Pod, Text, by_name},
     plan::{plan_selected, selected_pods},
-    record::Recorder,
+    record::{DiscardUntil, Recorder},
     state::{Controller, Options, Plan, State},
 };
 
@@ -63,6 +63,18 @@ pub fn plan_known(
     recorder: &mut impl Recorder,
 ) -> Plan {
     plan_known_of(&selected_pods(state), state, controllers, options, unknown, recorder)
+}
+
+/// [`plan_known`], unless it is interrupted.
+pub fn plan_known_until(
+    state: &State<'_>,
+    controllers: &[Controller],
+    options: &Options,
+    unknown: UnknownKinds,
+    interrupt: Interrupt<'_>,
+) -> Result<Plan, Interrupted> {
+    let plan = plan_known(state, controllers, options, unknown, &mut DiscardUntil(interrupt));
+    interrupt.check().map(|()| plan)
 }
 
 /// [`plan_known`] for the Service of a state whose [`selected_pods`] are known.

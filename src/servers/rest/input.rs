@@ -13,6 +13,7 @@ use roster_engine::{
     reason::{Finding, Reason},
     stale::{KnownTargets, PodNames},
     state::{Controller, Options, Plan, State},
+    unknown_kinds::{UnknownKinds, plan_known_until},
 };
 use roster_manifests::{
     decode::{
@@ -41,6 +42,8 @@ pub(super) struct PlanInput<'a> {
     pub options: Options,
     /// The findings about the input.
     problems: &'a Findings,
+    /// The kinds of which something cannot be read that may concern the Service.
+    unknown: UnknownKinds,
     /// Whether nobody waits for the answer any more.
     interrupt: Interrupt<'a>,
 }
@@ -102,6 +105,7 @@ fn of_request<T>(
             controllers: params.controllers.clone().or_else(|| request.controllers.clone()),
             options: params.over(request.options),
             problems,
+            unknown: UnknownKinds::default(),
             interrupt,
         })
     })
@@ -125,13 +129,14 @@ fn of_objects<T>(
         return Err(unreadable(&service, &index));
     }
     let entry = index.get(&service.namespace, &service.name).ok_or_else(|| not_found(&service, &index))?;
-    let state = index.state(entry);
+    let (state, unknown) = (index.state(entry), index.unknown_of(entry));
     answer(&PlanInput {
         state,
         all: Some(&inventory),
         controllers: params.controllers.clone(),
         options: params.over(Options::default()),
         problems: index.problems(),
+        unknown,
         interrupt: source.interrupt,
     })
 }
@@ -144,7 +149,7 @@ impl PlanInput<'_> {
 
     /// Plans the state.
     pub(super) fn plan(&self, controllers: &[Controller], options: &Options) -> Result<Plan, ApiError> {
-        Ok(plan::plan_until(&self.state, controllers, options, self.interrupt)?)
+        Ok(plan_known_until(&self.state, controllers, options, self.unknown, self.interrupt)?)
     }
 
     /// Explains the state.
@@ -162,7 +167,8 @@ impl PlanInput<'_> {
         let targets = KnownTargets::of_state(&names, self.state.nodes);
         let selected = plan::selected_pods(&self.state);
         let interrupt = self.interrupt;
-        let focus = Focus { selected: Some(&selected), targets: Some(targets), interrupt, ..Focus::default() };
+        let unknown = self.unknown;
+        let focus = Focus { selected: Some(&selected), targets: Some(targets), unknown, interrupt, ..Focus::default() };
         let Some(all) = self.all else { return explain_only(&self.state, &self.options, focus) };
         let knows_nodes = !all.nodes_of_input().is_empty();
         let focus = Focus { targets: Some(KnownTargets { knows_nodes, ..targets }), ..focus };

@@ -32,7 +32,8 @@ use super::{
 /// names one.
 ///
 /// A pod, node or slice that cannot be read becomes an entry of `problems`, and the others count. A Service,
-/// an Endpoints object or an option that cannot be read is an error of the call.
+/// an Endpoints object or an option that cannot be read is an error of the call. If a list has no readable pod that the
+/// Service may select, and one that cannot be read, nothing is planned for it.
 #[utoipa::path(
     post,
     path = "/v1/plan",

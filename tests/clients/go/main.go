@@ -1,4 +1,4 @@
-// Command clients makes the ten calls with the client that oapi-codegen generates.
+// Command clients makes a call of each kind with the client that oapi-codegen generates.
 package main
 
 import (
@@ -69,6 +69,13 @@ func main() {
 	})
 	try("review", err, review.JSON200 != nil && !review.JSON200.Allowed && review.JSON200.Decision.Denied.Code == 403)
 
+	misspelt := of[roster.KubernetesObject](service)
+	misspelt.AdditionalProperties["spec"].(map[string]any)["sessionAfinity"] = "None"
+	linted, err := client.LintWithResponse(ctx, &roster.LintParams{},
+		roster.KubernetesList{ApiVersion: "v1", Kind: "List", Items: []roster.KubernetesObject{misspelt}})
+	try("lint", err, linted.JSON200 != nil && linted.JSON200.Items[0].Code == "unknown-field" &&
+		linted.JSON200.Summary.Errors == 1)
+
 	converted, err := client.ConvertWithResponse(ctx, &roster.ConvertParams{To: roster.ConvertParamsToEndpointSlice},
 		list(endpoints))
 	try("convert", err, converted.JSON200 != nil && converted.JSON200.Items[0].Kind == "EndpointSlice")
@@ -100,7 +107,7 @@ func main() {
 	try("a problem", err, problem != nil && problem.Type == "urn:roster:problem:invalid-query" &&
 		*(*problem.Errors)[0].Parameter == "maxEndpointsPerSlice")
 
-	fmt.Println("10 calls passed")
+	fmt.Println("11 calls passed")
 }
 
 // try ends the program if a call failed, or its answer is not the expected one.

@@ -1,4 +1,4 @@
-//! Clients in four languages, generated from the `OpenAPI` document: each is compiled, and makes the same ten calls.
+//! Clients in four languages, generated from the `OpenAPI` document: each is compiled, and makes the same calls.
 //!
 //! Their programs and lock files are in `tests/clients`. All else is in the cache: what is installed, generated and built.
 
@@ -54,7 +54,7 @@ const CLIENTS: [Client; 5] = [
             "venv/bin/openapi-python-client generate --path v1.json --config openapi-python-client.yaml --meta none \
              --output-path roster_client --overwrite",
             "venv/bin/python -m compileall -q roster_client",
-            "venv/bin/python ten_calls.py",
+            "venv/bin/python calls.py",
         ],
     },
     Client {
@@ -65,8 +65,8 @@ const CLIENTS: [Client; 5] = [
         steps: &[
             "mkdir -p roster",
             "go tool oapi-codegen -config oapi-codegen.yaml v1.json",
-            "go build -o ten_calls .",
-            "./ten_calls",
+            "go build -o calls .",
+            "./calls",
         ],
     },
     Client {
@@ -77,7 +77,7 @@ const CLIENTS: [Client; 5] = [
         steps: &[
             "node_modules/.bin/openapi-ts --input v1.json --output roster --silent --no-log-file",
             "node_modules/.bin/tsc",
-            "node built/ten_calls.js",
+            "node built/calls.js",
         ],
     },
     Client {

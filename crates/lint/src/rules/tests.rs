@@ -3,7 +3,7 @@
 use roster_engine::{model::defaults::Defaults, reason::Severity};
 use roster_manifests::decode::{self, Source};
 
-use crate::{FindingCode, InputFile, LintOptions, LintRule, Manifests, check};
+use crate::{FindingCode, InputFile, LintOptions, LintRule, Manifests, SortedManifests, check};
 
 /// The findings of the rules in files, each as its code, its field and its message; infos begin with `info`.
 pub(super) fn found_in(files: &[(&str, &str)]) -> Vec<String> {
@@ -14,7 +14,8 @@ pub(super) fn found_in(files: &[(&str, &str)]) -> Vec<String> {
         name,
         documents: decode::documents(json, &Source::file(name)).unwrap(),
         is_listed: name.contains("listed/"),
-        is_apart: false,
+        is_test: name.contains("testdata/"),
+        ..InputFile::default()
     });
     let options = LintOptions {
         source: Source { defaults: Defaults { namespace: "default", ..Defaults::default() }, ..source },
@@ -23,9 +24,11 @@ pub(super) fn found_in(files: &[(&str, &str)]) -> Vec<String> {
         groups: &[],
         policies: &[],
         stored: &[],
+        max_findings: 1000,
     };
-    let report = check(Manifests::of(read.collect()), &options).unwrap();
-    let findings = report.objects.iter().flat_map(|object| &object.input_findings);
+    let sorted = SortedManifests { manifests: Manifests::of(read.collect()), ..SortedManifests::default() };
+    let run = check(sorted, &options).unwrap();
+    let findings = run.report.objects.iter().flat_map(|object| &object.input_findings);
     let of_rules = findings.filter(|finding| matches!(finding.code, FindingCode::Lint(_)));
     let text = |finding: &crate::FileFinding<'_>| {
         let info = if finding.severity == Severity::Info { "info " } else { "" };

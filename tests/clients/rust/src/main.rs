@@ -1,4 +1,4 @@
-//! The ten calls, with the client that progenitor generates.
+//! A call of each kind, with the client that progenitor generates.
 
 use futures::TryStreamExt;
 use progenitor_client::{ByteStream, Error};
@@ -62,6 +62,12 @@ async fn main() -> Any<()> {
     assert!(!review.allowed);
     assert_eq!(review.decision.denied.as_ref().map(|denial| denial.code), Some(403));
 
+    let mut misspelt = service();
+    misspelt["spec"]["sessionAfinity"] = json!("None");
+    let list: types::KubernetesList = of(list_of(&[misspelt]))?;
+    let linted = client.lint().body(list).send().await?;
+    assert_eq!((linted.items[0].code.as_str(), linted.summary.errors), ("unknown-field", 1));
+
     let by_hand = json!({
         "apiVersion": "v1", "kind": "Endpoints", "metadata": { "name": "web", "namespace": "shop" },
         "subsets": [{ "addresses": [{ "ip": "192.0.2.7" }], "ports": [{ "name": "http", "port": 8080 }] }],
@@ -99,7 +105,7 @@ async fn main() -> Any<()> {
     assert_eq!(problem.type_, "urn:roster:problem:invalid-query");
     assert_eq!((problem.status, problem.errors[0].parameter.as_deref()), (400, Some("maxEndpointsPerSlice")));
 
-    println!("10 calls passed");
+    println!("11 calls passed");
     Ok(())
 }
 

@@ -1,11 +1,11 @@
-"""The ten calls, with the client that openapi-python-client generates."""
+"""A call of each kind, with the client that openapi-python-client generates."""
 
 import json
 import os
 
 from roster_client import Client
 from roster_client.api.about import compat, readyz
-from roster_client.api.compute import cluster, convert, endpoint_slices, endpoints, explain, plan, review
+from roster_client.api.compute import cluster, convert, endpoint_slices, endpoints, explain, lint, plan, review
 from roster_client.models import (
     ClusterLine,
     ConvertTo,
@@ -73,6 +73,12 @@ def main() -> None:
     assert not reviewed.allowed and reviewed.decision.denied.code == 403, reviewed
     assert reviewed.decision.findings[0].rule == "external-ip", reviewed
 
+    misspelt = {"apiVersion": "v1", "kind": "Service", **SERVICE}
+    misspelt["spec"] = {**SERVICE["spec"], "sessionAfinity": "None"}
+    listed = KubernetesList(api_version="v1", kind="List", items=[KubernetesObject.from_dict(misspelt)])
+    linted = lint.sync(client=client, body=listed)
+    assert linted.items[0].code == "unknown-field" and linted.summary.errors == 1, linted
+
     listed = KubernetesList(api_version="v1", kind="List", items=[KubernetesObject.from_dict(ENDPOINTS)])
     converted = convert.sync(client=client, body=listed, to=ConvertTo.ENDPOINTSLICE)
     assert converted.items[0].kind == "EndpointSlice" and converted.failed == [], converted
@@ -99,7 +105,7 @@ def main() -> None:
     assert problem.type_ == "urn:roster:problem:invalid-query", problem
     assert (problem.status, problem.errors[0].parameter) == (400, "maxEndpointsPerSlice"), problem
 
-    print("10 calls passed")
+    print("11 calls passed")
 
 
 main()

@@ -1,4 +1,4 @@
-// The ten calls, with the client that @hey-api/openapi-ts generates.
+// A call of each kind, with the client that @hey-api/openapi-ts generates.
 
 import assert from "node:assert/strict";
 
@@ -11,6 +11,7 @@ import {
   endpointSlices,
   explain,
   type KubernetesObject,
+  lint,
   plan,
   type PlanRequest,
   readyz,
@@ -76,6 +77,11 @@ const reviewed = await review({
 assert.equal(reviewed.data?.allowed, false);
 assert.equal(reviewed.data?.decision.denied?.code, 403);
 
+const misspelt = { ...service, spec: { ...service.spec, sessionAfinity: "None" } };
+const linted = await lint({ body: { apiVersion: "v1", kind: "List", items: [misspelt] } });
+assert.equal(linted.data?.items[0]?.code, "unknown-field");
+assert.equal(linted.data?.summary.errors, 1);
+
 const converted = await convert({ body: { apiVersion: "v1", kind: "List", items: [byHand] }, query: { to: "EndpointSlice" } });
 assert.equal(converted.data?.items[0]?.kind, "EndpointSlice");
 
@@ -100,4 +106,4 @@ const { error } = await plan({ body, query: { maxEndpointsPerSlice: 1001 } });
 assert.equal(error?.type, "urn:roster:problem:invalid-query");
 assert.equal(error?.errors?.[0]?.parameter, "maxEndpointsPerSlice");
 
-console.log("10 calls passed");
+console.log("11 calls passed");

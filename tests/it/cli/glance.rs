@@ -197,7 +197,7 @@ What to do
 
 #[test]
 fn a_misspelt_name_may_be_a_code_or_a_service() {
-    let codes = "endpoint-port-missing, named-port-missing or probe-port-missing?\n";
+    let codes = "backend-port-missing, endpoint-port-missing or monitor-port-missing?\n";
     for (args, want) in [
         (&["port-mising"][..], format!("; did you mean {codes}")),
         (&["not-ready", "port-mising"], format!("; did you mean {codes}")),

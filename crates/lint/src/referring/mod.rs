@@ -92,7 +92,7 @@ pub(crate) fn read<'a>(
     if backends.is_empty() && selecting.is_empty() {
         return ReferringObjects::default();
     }
-    let services = comparison.service_references();
+    let mut services = comparison.service_references();
     grants.add_unread(backends.iter(), |namespace| {
         ["ReferenceGrant", "ReferencePolicy"].iter().any(|kind| services.may_be_unread(kind, namespace))
     });

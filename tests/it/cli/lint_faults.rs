@@ -208,7 +208,11 @@ fn kinds_that_are_not_checked_are_named() {
     for (metas, want) in [
         (vec!["v1 Service"], "1 document: 0 errors, 0 warnings"),
         (
-            vec!["policy/v1 PodDisruptionBudget", "networking.k8s.io/v1 NetworkPolicy", "networking.k8s.io/v1 NetworkPolicy"],
+            vec![
+                "policy/v1 PodDisruptionBudget",
+                "networking.k8s.io/v1 NetworkPolicy",
+                "networking.k8s.io/v1 NetworkPolicy",
+            ],
             "3 documents: 0 errors, 0 warnings; not checked: 3 objects of other kinds (NetworkPolicy, PodDisruptionBudget)",
         ),
         (

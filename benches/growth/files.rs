@@ -79,6 +79,7 @@ pub(crate) const FAMILIES: &[Family] = &[
         without: &[],
         make: kustomized,
     },
+    Family { name: "lint references", base: REFERENCES, without: &[], make: referring },
     Family { name: "plan files", base: CLUSTER, without: &[], make: |s| of_cluster(s, "plan -A -f DIR") },
     Family {
         name: "plan files against a release",
@@ -128,6 +129,18 @@ pub(crate) const FAMILIES: &[Family] = &[
         make: |s| repeated_files(s, "plan -A -f DIR"),
     },
     Family { name: "test files", base: CASES, without: OF_CASES, make: test_files },
+];
+
+/// Objects that refer to others.
+const REFERENCES: &[(&str, usize)] = &[
+    ("Services", 1),
+    ("workloads", 1),
+    ("Ingresses", 0),
+    ("misspelt Ingresses", 0),
+    ("routes without a grant", 0),
+    ("monitors", 0),
+    ("misspelt monitors", 0),
+    ("misspelt budgets", 0),
 ];
 
 /// The objects of a cluster that files repeat.
@@ -255,6 +268,49 @@ fn kustomized(s: &Sizes) -> Input {
         }
     }
     Input { way: "cli lint DIR".to_owned(), body: files(&parts), ..Input::default() }
+}
+
+/// Objects that name and select Services and pods, and some that do so in vain.
+fn referring(s: &Sizes) -> Input {
+    let mut all = list(s.get("Services"), |i| {
+        let mut service = service(&format!("web-{i}"), 1);
+        service["spec"]["clusterIP"] = Value::Null;
+        service["spec"]["clusterIPs"] = Value::Null;
+        service["metadata"]["labels"] = json!({ "app": "web", "name": format!("web-{i}") });
+        service
+    });
+    all.extend(list(s.get("workloads"), |i| workload(&format!("web-{i}"), &format!("web-{i}"), 1)));
+    let ingress = |name: &str, of: &str| {
+        let backend = json!({ "service": { "name": of, "port": { "number": 80 } } });
+        json!({ "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": meta(name), "spec": { "defaultBackend": backend } })
+    };
+    all.extend(list(s.get("Ingresses"), |i| ingress(&format!("i-{i}"), &format!("web-{i}"))));
+    all.extend(list(s.get("misspelt Ingresses"), |i| ingress(&format!("m-{i}"), &format!("wbe-{i}"))));
+    all.extend(list(s.get("routes without a grant"), |i| {
+        let backend = json!({ "name": format!("web-{i}"), "namespace": NAMESPACE, "port": 80 });
+        json!({ "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": { "name": format!("r-{i}"), "namespace": "edge" },
+            "spec": { "rules": [{ "backendRefs": [backend] }] } })
+    }));
+    let selecting = |api_version: &str, kind: &str, name: &str, labels: Value| {
+        json!({ "apiVersion": api_version, "kind": kind, "metadata": meta(name),
+            "spec": { "selector": { "matchLabels": labels }, "endpoints": [{ "port": "metrics" }] } })
+    };
+    let monitoring = "monitoring.coreos.com/v1";
+    // Each selects every Service.
+    all.extend(list(s.get("monitors"), |i| {
+        selecting(monitoring, "ServiceMonitor", &format!("a-{i}"), json!({ "app": "web" }))
+    }));
+    all.extend(list(s.get("misspelt monitors"), |i| {
+        selecting(monitoring, "ServiceMonitor", &format!("b-{i}"), json!({ "name": format!("wbe-{i}") }))
+    }));
+    all.extend(list(s.get("misspelt budgets"), |i| {
+        selecting("policy/v1", "PodDisruptionBudget", &format!("c-{i}"), json!({ "app": format!("wbe-{i}") }))
+    }));
+    Input {
+        way: "cli lint DIR".to_owned(),
+        body: files(&[("all.yaml".to_owned(), documents(&all))]),
+        ..Input::default()
+    }
 }
 
 fn of_cluster(s: &Sizes, command: &str) -> Input {

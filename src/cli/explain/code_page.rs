@@ -283,7 +283,7 @@ superedge-topology-keys: rule, for Service; mode warn by default; enforce refuse
     fn a_misspelt_code_is_recognized_by_a_part() {
         for (text, want) in [
             ("named-port-mising", &["named-port-missing"][..]),
-            ("port-mising", &["endpoint-port-missing", "named-port-missing", "probe-port-missing"]),
+            ("port-mising", &["backend-port-missing", "endpoint-port-missing", "monitor-port-missing"]),
             ("not-redy", &["not-ready"]),
             ("no-such-code", &[]),
             ("", &[]),

@@ -22,8 +22,8 @@ pub(crate) struct ReferringObjects<'a> {
     pub(crate) backends: Vec<(Backend, NamedService<'a>)>,
     /// What may refer to Services of other namespaces.
     pub(crate) grants: Grants,
-    /// The selectors of monitors and budgets, each with what it selects.
-    pub(crate) selecting: Vec<(Selecting, SelectedObjects)>,
+    /// The selectors of monitors and budgets, each with what it selects in each of its namespaces; with nothing if it is not known.
+    pub(crate) selecting: Vec<(Selecting, Vec<SelectedObjects>)>,
 }
 
 /// An object that is read.
@@ -92,7 +92,7 @@ pub(crate) fn read<'a>(
     if backends.is_empty() && selecting.is_empty() {
         return ReferringObjects::default();
     }
-    let services = comparison.service_references();
+    let mut services = comparison.service_references();
     grants.add_unread(backends.iter(), |namespace| {
         ["ReferenceGrant", "ReferencePolicy"].iter().any(|kind| services.may_be_unread(kind, namespace))
     });

@@ -111,7 +111,10 @@ pub(super) fn of(object: ReferringObject<'_>) -> Option<Selecting> {
 }
 
 /// The objects with what they select.
-pub(super) fn selected<'a>(all: Vec<Selecting>, comparison: &'a Comparison<'a>) -> Vec<(Selecting, SelectedObjects)> {
+pub(super) fn selected<'a>(
+    all: Vec<Selecting>,
+    comparison: &'a Comparison<'a>,
+) -> Vec<(Selecting, Vec<SelectedObjects>)> {
     if all.is_empty() {
         return Vec::new();
     }
@@ -125,36 +128,17 @@ pub(super) fn selected<'a>(all: Vec<Selecting>, comparison: &'a Comparison<'a>) 
 }
 
 impl Selecting {
-    /// What it selects in all of its namespaces together.
-    fn selected(&self, selections: &mut ObjectSelections<'_>) -> SelectedObjects {
-        let ports: Vec<&str> = self.ports.iter().map(|(_, port)| port.as_str()).collect();
+    /// What it selects in each of its namespaces, unless nothing can be said of one of them.
+    fn selected(&self, selections: &mut ObjectSelections<'_>) -> Vec<SelectedObjects> {
         let in_namespace = |namespace| {
-            let of = ObjectSelector {
-                kind: self.kind.name(),
-                document: self.document,
-                namespace,
-                labels: &self.labels,
-                ports: &ports,
-            };
+            let of =
+                ObjectSelector { kind: self.kind.name(), document: self.document, namespace, labels: &self.labels };
             match self.kind {
                 SelectingKind::ServiceMonitor => selections.services(&of),
                 SelectingKind::PodMonitor | SelectingKind::Budget => selections.pods(&of),
             }
         };
-        let found = self.namespaces.iter().map(in_namespace);
-        found.reduce(together).unwrap_or(SelectedObjects::Unknown)
-    }
-}
-
-/// What is selected in two namespaces.
-fn together(a: SelectedObjects, b: SelectedObjects) -> SelectedObjects {
-    use SelectedObjects::{Found, Nothing, Unknown};
-    match (a, b) {
-        (Unknown, _) | (_, Unknown) => Unknown,
-        (Found { mut missing, names }, Found { missing: other, .. }) => {
-            missing.retain(|place| other.contains(place));
-            Found { missing, names }
-        }
-        (found @ Found { .. }, Nothing { .. }) | (Nothing { .. }, found) => found,
+        let found: Vec<SelectedObjects> = self.namespaces.iter().map(in_namespace).collect();
+        if found.contains(&SelectedObjects::Unknown) { Vec::new() } else { found }
     }
 }

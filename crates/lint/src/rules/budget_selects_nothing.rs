@@ -1,8 +1,8 @@
 //! A `PodDisruptionBudget` that protects no pod.
 
 use roster_engine::reason::Severity;
-use roster_manifests::inventory::workloads::SelectedObjects;
 
+use super::monitor_selects_nothing::nothing;
 use crate::{
     referring::{ReferringObjects, SelectingKind},
     rule::{LintRule, RuleCheck, RuleFault},
@@ -36,13 +36,13 @@ spec:
 
 fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
     for (budget, found) in objects.selecting.iter().filter(|(of, _)| of.kind == SelectingKind::Budget) {
-        let (severity, message) = match found {
-            SelectedObjects::Nothing { severity, message } => (*severity, message.clone()),
-            _ if budget.is_missing => (Severity::Info, "the selector is missing: it selects no pod".to_owned()),
-            _ => continue,
+        let without = || RuleFault {
+            document: budget.document,
+            pointer: "/spec".to_owned(),
+            severity: Some(Severity::Info),
+            message: "the selector is missing: it selects no pod".to_owned(),
         };
-        let (document, pointer) = (budget.document, "/spec/selector".to_owned());
-        faults.push(RuleFault { document, pointer, severity: Some(severity), message });
+        faults.extend(if budget.is_missing { Some(without()) } else { nothing(budget, found) });
     }
 }
 
@@ -73,7 +73,11 @@ mod tests {
                 nothing("info ", "matches no workload and no pod"),
             ),
             ("all pods", budget("shop", ", selector: {}") + DEPLOYMENT, None),
-            ("no selector", budget("shop", "") + DEPLOYMENT, nothing("info ", "is missing: it selects no pod")),
+            (
+                "no selector",
+                budget("shop", "") + DEPLOYMENT,
+                Some("info budget-selects-nothing spec: the selector is missing: it selects no pod".to_owned()),
+            ),
             ("no workload", budget("shop", &selector("app: wbe")) + WEB, None),
             (
                 "another namespace",

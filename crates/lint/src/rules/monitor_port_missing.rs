@@ -1,6 +1,9 @@
 //! A port that a monitor scrapes, and that nothing it selects has.
 
-use roster_engine::{model::json::message::shortened, reason::Severity};
+use roster_engine::{
+    model::{Text, json::message::shortened},
+    reason::Severity,
+};
 use roster_manifests::inventory::workloads::SelectedObjects;
 
 use crate::{
@@ -35,16 +38,26 @@ spec:
 
 fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
     for (monitor, found) in &objects.selecting {
-        let SelectedObjects::Found { missing, names } = found else { continue };
         let of = match monitor.kind {
             SelectingKind::ServiceMonitor => "Service",
             SelectingKind::PodMonitor => "container",
             SelectingKind::Budget => continue,
         };
-        for (pointer, port) in missing.iter().filter_map(|place| monitor.ports.get(*place)) {
-            let has = if names.is_empty() { "no port has a name".to_owned() } else { format!("the names are {names}") };
+        let names = found.iter().filter_map(|found| match found {
+            SelectedObjects::Found(names) => Some(names),
+            _ => None,
+        });
+        let names: Vec<_> = names.collect();
+        let Some(first) = names.first() else { continue };
+        let is_missing = |port: &Text| !names.iter().any(|names| names.names.contains(port));
+        for (pointer, port) in monitor.ports.iter().filter(|(_, port)| is_missing(port)) {
+            let has = match first.text.as_str() {
+                "" => "no port has a name".to_owned(),
+                names => format!("the names are {names}"),
+            };
             let message = format!("no {of} that the selector matches has a port named {}; {has}", shortened(port));
-            faults.push(RuleFault { document: monitor.document, pointer: pointer.clone(), severity: None, message });
+            let (document, pointer) = (monitor.document, pointer.clone());
+            faults.push(RuleFault { document, pointer, severity: None, message });
         }
     }
 }

@@ -4,7 +4,7 @@ use roster_engine::reason::Severity;
 use roster_manifests::inventory::workloads::SelectedObjects;
 
 use crate::{
-    referring::{ReferringObjects, SelectingKind},
+    referring::{ReferringObjects, Selecting, SelectingKind},
     rule::{LintRule, RuleCheck, RuleFault},
 };
 
@@ -35,18 +35,19 @@ spec:
 };
 
 fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
-    for (monitor, found) in &objects.selecting {
-        let SelectedObjects::Nothing { severity, message } = found else { continue };
-        if monitor.kind != SelectingKind::Budget {
-            let pointer = "/spec/selector".to_owned();
-            faults.push(RuleFault {
-                document: monitor.document,
-                pointer,
-                severity: Some(*severity),
-                message: message.clone(),
-            });
-        }
+    for (monitor, found) in objects.selecting.iter().filter(|(of, _)| of.kind != SelectingKind::Budget) {
+        faults.extend(nothing(monitor, found));
     }
+}
+
+/// The fault of a selector that selects nothing in any of its namespaces.
+pub(super) fn nothing(selecting: &Selecting, found: &[SelectedObjects]) -> Option<RuleFault> {
+    let is_nothing = |found: &SelectedObjects| matches!(found, SelectedObjects::Nothing { .. });
+    let SelectedObjects::Nothing { severity, message } = found.first().filter(|_| found.iter().all(is_nothing))? else {
+        return None;
+    };
+    let (document, pointer) = (selecting.document, "/spec/selector".to_owned());
+    Some(RuleFault { document, pointer, severity: Some(*severity), message: message.clone() })
 }
 
 #[cfg(test)]

@@ -28,8 +28,9 @@ mod written_pods;
 pub use assume::{AssumedObjects, KnownObjects, MAX_PODS, WorkloadPods, assume, outcomes};
 pub use autoscaler::{Autoscaler, ResourceMetric};
 pub use findings::{
-    ComparedObjects, Comparison, NamedService, ObjectDocuments, ObjectSelections, ObjectSelector, SelectedObjects,
-    ServiceReference, ServiceReferences, UnassumedWorkloads, UnreadIndex, UnreadMatch, UnreadOfNamespace, findings,
+    ComparedObjects, Comparison, NamedService, ObjectDocuments, ObjectSelections, ObjectSelector, PortNames,
+    SelectedObjects, ServiceReference, ServiceReferences, UnassumedWorkloads, UnreadIndex, UnreadMatch,
+    UnreadOfNamespace, findings,
 };
 pub use nodes::ASSUMED_NODE;
 pub use pods::AssumedPod;

@@ -46,7 +46,7 @@ use self::{
     unmatched::Namespaces,
 };
 pub use self::{
-    selected_objects::{ObjectSelections, ObjectSelector, SelectedObjects},
+    selected_objects::{ObjectSelections, ObjectSelector, PortNames, SelectedObjects},
     service_references::{NamedService, ServiceReference, ServiceReferences},
     unassumed::UnassumedWorkloads,
     unread_index::{UnreadIndex, UnreadMatch, UnreadOfNamespace},

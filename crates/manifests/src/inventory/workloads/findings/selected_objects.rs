@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
+    sync::Arc,
 };
 
 use roster_engine::{
@@ -36,20 +37,13 @@ pub struct ObjectSelector<'s> {
     pub namespace: &'s Text,
     /// The labels of which it asks for one value. What else it asks for is not compared.
     pub labels: &'s Labels,
-    /// The names of ports that what it selects should have.
-    pub ports: &'s [&'s str],
 }
 
 /// What a selector selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectedObjects {
-    /// Something. These ports are missing in all of it, and these are the names that it has.
-    Found {
-        /// The places of the missing ports in [`ObjectSelector::ports`].
-        missing: Vec<usize>,
-        /// The names, as a message has them.
-        names: String,
-    },
+    /// Something that has ports of these names.
+    Found(Arc<PortNames>),
     /// Nothing that can be said: it may be elsewhere.
     Unknown,
     /// Nothing.
@@ -60,6 +54,25 @@ pub enum SelectedObjects {
         message: String,
     },
 }
+
+/// The names of the ports of what is selected.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PortNames {
+    /// The names.
+    pub names: BTreeSet<Text>,
+    /// The first of them, as a message has them.
+    pub text: String,
+}
+
+impl PortNames {
+    fn of<'n>(names: impl Iterator<Item = &'n Text>) -> SelectedObjects {
+        let names: BTreeSet<Text> = names.filter(|name| !name.is_empty()).cloned().collect();
+        SelectedObjects::Found(Arc::new(Self { text: list(names.iter().map(Text::as_str)), names }))
+    }
+}
+
+/// A selector of a kind and a unit, in a namespace. Any number of objects may have it.
+type KnownSelector = (&'static str, usize, Text, Labels);
 
 /// What selectors select in an input.
 pub struct ObjectSelections<'a> {
@@ -73,7 +86,12 @@ pub struct ObjectSelections<'a> {
     /// Their documents.
     documents: Vec<usize>,
     places: BTreeMap<&'a Text, Range<usize>>,
+    /// What was found before.
+    known: BTreeMap<KnownSelector, SelectedObjects>,
 }
+
+/// A search for what a selector selects.
+type Search<'a> = fn(&mut ObjectSelections<'a>, &ObjectSelector<'_>) -> Result<SelectedObjects, NotCompared>;
 
 impl<'a> Comparison<'a> {
     /// What selectors select.
@@ -96,6 +114,7 @@ impl<'a> Comparison<'a> {
             services,
             documents,
             places,
+            known: BTreeMap::new(),
         }
     }
 }
@@ -103,18 +122,40 @@ impl<'a> Comparison<'a> {
 impl<'a> ObjectSelections<'a> {
     /// The pods that a selector selects.
     pub fn pods(&mut self, of: &ObjectSelector<'_>) -> SelectedObjects {
-        self.find_pods(of).unwrap_or(SelectedObjects::Unknown)
+        self.find(of, Self::find_pods)
+    }
+
+    /// The Services that a selector selects.
+    pub fn services(&mut self, of: &ObjectSelector<'_>) -> SelectedObjects {
+        self.find(of, Self::find_services)
+    }
+
+    fn find(&mut self, of: &ObjectSelector<'_>, search: Search<'a>) -> SelectedObjects {
+        if !self.namespaces.is_judged(of.document) || of.labels.is_empty() {
+            return SelectedObjects::Unknown;
+        }
+        let unit = self.namespaces.units.unit(of.document).start;
+        let key = (of.kind, unit, of.namespace.clone(), of.labels.clone());
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let found = search(self, of).unwrap_or(SelectedObjects::Unknown);
+        self.known.insert(key, found.clone());
+        found
     }
 
     fn find_pods(&mut self, of: &ObjectSelector<'_>) -> Result<SelectedObjects, NotCompared> {
-        let ObjectSelector { kind, document, labels: selector, ports, .. } = *of;
-        let Some((namespace, manifests)) = self.judged(of) else { return Ok(SelectedObjects::Unknown) };
+        let ObjectSelector { kind, document, labels: selector, namespace } = *of;
+        let Some((namespace, manifests)) = self.comparison.all.get_key_value(namespace) else {
+            return Ok(SelectedObjects::Unknown);
+        };
         let (index, units, comparisons) = (&self.comparison.index, self.namespaces.units, &self.comparison.comparisons);
         let search = SelectorSearch { kind, selector, document, manifests, index, units, comparisons };
         let versions = match search.run()? {
             Selected::Here(selection) => vec![selection],
-            Selected::Nearest(versions) => versions,
-            Selected::Possibly | Selected::Beyond(..) => return Ok(SelectedObjects::Unknown),
+            // A test may apply a file with any other.
+            Selected::Nearest(versions) if !self.is_of_test(document) => versions,
+            Selected::Nearest(_) | Selected::Possibly | Selected::Beyond(..) => return Ok(SelectedObjects::Unknown),
             Selected::Nothing => return self.no_pods(namespace, manifests, &search),
         };
         let mut places = versions.iter().flat_map(|version| &version.places);
@@ -123,7 +164,7 @@ impl<'a> ObjectSelections<'a> {
         if !is_all {
             return Ok(SelectedObjects::Unknown);
         }
-        Ok(with_ports(ports, &versions.iter().flat_map(port_names).collect()))
+        Ok(PortNames::of(versions.iter().flat_map(port_names)))
     }
 
     fn no_pods<'s>(
@@ -154,45 +195,55 @@ impl<'a> ObjectSelections<'a> {
         })
     }
 
-    /// The Services that a selector selects.
-    pub fn services(&mut self, of: &ObjectSelector<'_>) -> SelectedObjects {
-        self.find_services(of).unwrap_or(SelectedObjects::Unknown)
-    }
-
     fn find_services(&mut self, of: &ObjectSelector<'_>) -> Result<SelectedObjects, NotCompared> {
         let comparisons = &self.comparison.comparisons;
-        let Some((namespace, manifests)) = self.judged(of) else { return Ok(SelectedObjects::Unknown) };
-        let places = self.services.places(of.labels, 0..self.services.len());
-        comparisons.take_selector(of.labels, places.len())?;
-        let mut found = places.in_order();
-        found.retain(|place| self.services.at(*place).is_selected_by(of.labels));
-        let here = self.places.get(namespace).cloned().unwrap_or_default();
-        let assumed = self.namespaces.assumed;
-        let is_meant = |place: &usize| {
-            here.contains(place) || *namespace == assumed || *self.services.at(*place).namespace() == assumed
+        let Some((namespace, manifests)) = self.comparison.all.get_key_value(of.namespace) else {
+            return Ok(SelectedObjects::Unknown);
         };
-        let elsewhere = found.iter().find(|place| !is_meant(place)).copied();
-        found.retain(is_meant);
         if manifests.unread.may_have_labels(Resource::Service.kind(), of.labels, of.document) {
             return Ok(SelectedObjects::Unknown);
         }
+        let mut found = Vec::new();
+        for places in self.meant_places(namespace) {
+            found.extend(self.services_in(of.labels, places)?);
+        }
+        if self.is_of_test(of.document) {
+            let unit = self.namespaces.units.unit(of.document);
+            found.retain(|place| unit.contains(&self.documents[*place]));
+        }
         if found.is_empty() {
-            return self.no_services(of, manifests, elsewhere);
+            return self.no_services(of, manifests);
         }
         if found.iter().any(|place| !self.namespaces.is_judged(self.documents[*place])) {
             return Ok(SelectedObjects::Unknown);
         }
         let services = || found.iter().filter_map(|place| self.services.at(*place).service());
         comparisons.take(services().map(|service| service.ports.len()).sum())?;
-        let names = services().flat_map(|service| &service.ports).map(|port| port.name.as_str()).collect();
-        Ok(with_ports(of.ports, &names))
+        Ok(PortNames::of(services().flat_map(|service| &service.ports).map(|port| &port.name)))
+    }
+
+    /// Where the Services are that may be in a namespace: its own, and those whose namespace is not written.
+    fn meant_places(&self, namespace: &Text) -> Vec<Range<usize>> {
+        let assumed = self.namespaces.assumed;
+        if namespace == assumed {
+            return std::iter::once(0..self.services.len()).collect();
+        }
+        [namespace, &Text::new(assumed)].into_iter().filter_map(|of| self.places.get(of).cloned()).collect()
+    }
+
+    /// The Services with these labels, at some places.
+    fn services_in(&self, labels: &Labels, places: Range<usize>) -> Result<Vec<usize>, NotCompared> {
+        let places = self.services.places(labels, places);
+        self.comparison.comparisons.take_selector(labels, places.len())?;
+        let mut found = places.in_order();
+        found.retain(|place| self.services.at(*place).is_selected_by(labels));
+        Ok(found)
     }
 
     fn no_services(
         &mut self,
         of: &ObjectSelector<'_>,
         manifests: &'a Manifests<'a>,
-        elsewhere: Option<usize>,
     ) -> Result<SelectedObjects, NotCompared> {
         // A kustomization may give labels to those that it changes.
         let mut services = manifests.services.iter().take(MAX_LOOKED_AT);
@@ -202,7 +253,8 @@ impl<'a> ObjectSelections<'a> {
         if is_open || of.namespace == "kube-system" || self.is_of_test(of.document) {
             return Ok(SelectedObjects::Unknown);
         }
-        if let Some(other) = elsewhere.map(|place| self.services.at(place)) {
+        let elsewhere = self.services_in(of.labels, 0..self.services.len())?;
+        if let Some(other) = elsewhere.first().map(|place| self.services.at(*place)) {
             let message = format!(
                 "the selector matches {} of namespace {}; a {} selects Services of its own namespace, or of those in namespaceSelector",
                 other.name(),
@@ -226,26 +278,14 @@ impl<'a> ObjectSelections<'a> {
     fn is_of_test(&self, document: usize) -> bool {
         self.namespaces.in_tests.get(document).copied().unwrap_or_default()
     }
-
-    /// The namespace of a selector, if something can be concluded.
-    fn judged(&self, of: &ObjectSelector<'_>) -> Option<(&'a Text, &'a Manifests<'a>)> {
-        let is_judged = self.namespaces.is_judged(of.document) && !of.labels.is_empty();
-        let (namespace, manifests) = self.comparison.all.get_key_value(of.namespace).filter(|_| is_judged)?;
-        Some((namespace, manifests))
-    }
 }
 
 /// The names of the ports of what is selected.
-fn port_names<'s>(selection: &'s Selection<'_>) -> impl Iterator<Item = &'s str> {
+fn port_names<'s>(selection: &'s Selection<'_>) -> impl Iterator<Item = &'s Text> {
     let of_workloads = selection
         .workloads
         .iter()
         .flat_map(|(workload, _)| workload.template.ports.iter().chain(&workload.template.init_ports));
     let of_pods = selection.pods.iter().flat_map(|pod| pod.ports.iter());
-    of_workloads.chain(of_pods).map(|port| port.name.as_str())
-}
-
-fn with_ports(ports: &[&str], names: &BTreeSet<&str>) -> SelectedObjects {
-    let missing = (0..ports.len()).filter(|place| !names.contains(ports[*place])).collect();
-    SelectedObjects::Found { missing, names: list(names.iter().copied().filter(|name| !name.is_empty())) }
+    of_workloads.chain(of_pods).map(|port| &port.name)
 }

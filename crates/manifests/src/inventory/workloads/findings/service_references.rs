@@ -1,11 +1,14 @@
 //! Services that objects of other kinds name.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     ops::Range,
 };
 
-use roster_engine::model::{HashSeed, Resource, Service, Text, spelling};
+use roster_engine::{
+    label_values::LabelValues,
+    model::{HashSeed, Resource, Service, Text, spelling},
+};
 
 use super::{
     Comparison,
@@ -15,8 +18,8 @@ use super::{
     unmatched::Namespaces,
 };
 
-/// Most Services of a namespace whose names are compared with one that is missing.
-const MAX_COMPARED: usize = 256;
+/// Most Services of a namespace of which one must be applied as it is written.
+const MAX_LOOKED_AT: usize = 256;
 
 /// The longest name of a Service.
 const LONGEST_NAME: usize = 63;
@@ -56,6 +59,8 @@ pub struct ServiceReferences<'c, 'a> {
     by_name: HashMap<&'a str, BTreeSet<&'a Text>, HashSeed>,
     /// The names of the Services that a kustomization may rename, or put into another namespace.
     unrendered: HashSet<&'a str, HashSeed>,
+    /// The names of the Services of the namespaces in which one is missing.
+    names: BTreeMap<Text, LabelValues<'a>>,
 }
 
 impl<'a> Comparison<'a> {
@@ -72,13 +77,13 @@ impl<'a> Comparison<'a> {
                 }
             }
         }
-        ServiceReferences { namespaces, comparisons: &self.comparisons, by_name, unrendered }
+        ServiceReferences { namespaces, comparisons: &self.comparisons, by_name, unrendered, names: BTreeMap::new() }
     }
 }
 
 impl<'a> ServiceReferences<'_, 'a> {
     /// The Service of a reference.
-    pub fn find(&self, reference: &ServiceReference) -> NamedService<'a> {
+    pub fn find(&mut self, reference: &ServiceReference) -> NamedService<'a> {
         let ServiceReference { document, namespace, name } = reference;
         let Some(manifests) = self.namespaces.all.get(namespace).filter(|_| self.namespaces.is_judged(*document))
         else {
@@ -101,13 +106,13 @@ impl<'a> ServiceReferences<'_, 'a> {
         }
         let elsewhere = self.by_name.get(name.as_str());
         let elsewhere = elsewhere.and_then(|namespaces| namespaces.first().copied());
-        NamedService::Missing { meant: self.meant(name, manifests), elsewhere }
+        NamedService::Missing { meant: self.meant(namespace, name, manifests), elsewhere }
     }
 
     /// Whether a namespace would have the Service of a reference among its manifests, if it existed.
     fn is_known(&self, ServiceReference { document, namespace, name }: &ServiceReference, of: &Manifests<'a>) -> bool {
         let is_of_cluster = namespace == "kube-system" || (namespace == "default" && name == "kubernetes");
-        let has_services = || of.services.iter().take(MAX_COMPARED).any(|s| self.namespaces.is_judged(s.document));
+        let has_services = || of.services.iter().take(MAX_LOOKED_AT).any(|s| self.namespaces.is_judged(s.document));
         !is_of_cluster
             && name.len() <= LONGEST_NAME
             && has_services()
@@ -150,9 +155,16 @@ impl<'a> ServiceReferences<'_, 'a> {
     }
 
     /// The name that was probably meant.
-    fn meant(&self, name: &str, of: &Manifests<'a>) -> Option<&'a Text> {
-        let names = of.services.iter().take(MAX_COMPARED).map(|service| &service.object.meta.name);
-        self.comparisons.take_letters(name.len(), names.len()).ok()?;
+    fn meant(&mut self, namespace: &Text, name: &Text, of: &Manifests<'a>) -> Option<&'a Text> {
+        let names = self.names.entry(namespace.clone()).or_insert_with(|| {
+            let mut names = LabelValues::default();
+            of.services.iter().enumerate().for_each(|(place, service)| names.push(&service.object.meta.name, place));
+            names.sort();
+            names
+        });
+        let close: BTreeSet<usize> = names.neighbours(name).collect();
+        self.comparisons.take_letters(name.len(), close.len()).ok()?;
+        let names = close.into_iter().map(|place| &of.services[place].object.meta.name);
         // One word is part of many long names.
         let names = names.filter(|other| other.len() <= 2 * name.len());
         spelling::nearest(name, names, |name| name.as_str())

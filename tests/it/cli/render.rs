@@ -28,6 +28,7 @@ const TEST: (&str, &str) = (
 );
 
 /// Whether a program is installed. In continuous integration it must be.
+#[expect(clippy::print_stdout, reason = "who runs the tests must see what is skipped")]
 fn has_program(name: &str) -> bool {
     let folders = env::var_os("PATH").unwrap_or_default();
     let is_found = env::split_paths(&folders).any(|folder| folder.join(name).is_file());
@@ -242,16 +243,17 @@ fn findings_of_a_chart_are_in_its_templates() {
         ("shop/templates/plain.yaml", &format!("# plain\n{}", object("plain"))),
         ("shop/templates/other.yaml", "{{ include \"shop.service\" . }}\n"),
     ]);
-    for (args, want) in [(
-        &["--chart", "shop"][..],
-        &[
-            "shop/templates/both.yaml:1 shop-web",
-            "shop/templates/both.yaml:12 shop-web-two",
-            "shop/templates/if.yaml: shop-if",
-            "shop/templates/other.yaml: generated",
-            "shop/templates/plain.yaml:10 plain",
-        ][..],
-    )] {
+    fs::write(folder.path().join("three.yaml"), "three: true\nx: first\n").unwrap();
+    let both = ["shop/templates/both.yaml:1 shop-web", "shop/templates/both.yaml:12 shop-web-two"];
+    let others = ["shop/templates/other.yaml: generated", "shop/templates/plain.yaml:10 plain"];
+    for (args, want) in [
+        (&["--chart", "shop"][..], &["shop/templates/if.yaml: shop-if"][..]),
+        (
+            &["--chart", "shop", "--values", "three.yaml"],
+            &["shop/templates/if.yaml:13 shop-if", "shop/templates/if.yaml:2 first"],
+        ),
+    ] {
+        let want = [&both, want, &others].concat();
         let ran = run(folder.path(), &[&["lint", "-o", "json"], args].concat(), &[], "");
         let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}", ran.err));
         let items = document["items"].as_array().unwrap().iter().filter(|item| item["code"] == "named-port-missing");

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::{
     endpoints, endpointslice, membership, mirror,
-    model::{EndpointSlice, Endpoints, Interrupt, Interrupted, Nodes, Pod, Service},
+    model::{EndpointSlice, Endpoints, Nodes, Pod, Service},
     record::{Discard, Recorder},
     state::{Controller, Options, Plan, State, SyncContext, SyncInput, SyncReport, Trigger},
 };

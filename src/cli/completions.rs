@@ -46,7 +46,7 @@ fn script(shell: Shell, definition: Command) -> anyhow::Result<String> {
     Ok(match shell {
         // Where values are known, zsh completes no files, and bash does if no value fits.
         Shell::Zsh => script.replace(&format!(":({codes})"), &format!(":{{compadd -- {codes}; _files}}")),
-        // For arguments that are no flags, nothing is generated.
+        // Only completions of flags are generated.
         Shell::Fish => {
             script + &format!("complete -c roster -n \"__fish_roster_using_subcommand explain\" -a \"{codes}\"\n")
         }

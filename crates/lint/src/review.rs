@@ -117,7 +117,7 @@ pub(crate) fn read<'a>(
             "{POLICY_KIND} {name} selects namespaces by label, and the input has no Namespace: the policy applies to no object"
         )));
     }
-    Ok(Report { objects: items, notes, complete, max_findings: options.max_findings, ..Report::default() })
+    Ok(Report { objects: items, notes, complete, max_findings: options.max_findings })
 }
 
 /// The keys of the input in order, each with the stored object that it updates, if there is one.

@@ -26,6 +26,7 @@ use crate::{
 };
 
 /// An object of the input.
+#[expect(clippy::struct_excessive_bools, reason = "what is known of its file does not depend on what is known of it")]
 pub struct ReviewedObject<'a> {
     /// The file.
     pub file: &'a str,

@@ -87,7 +87,7 @@ const KINDS: &[(&str, &[&str])] = &[
 /// Kinds that no API server serves: lists, and the file of a kubectl configuration.
 const LOCAL: [&str; 2] = ["Config", "List"];
 
-/// Kinds of other programs in `v1`: those that OpenShift served before its groups had names, and the file of a scheduler's policy.
+/// Kinds of other programs in `v1`: those that `OpenShift` served before its groups had names, and the file of a scheduler's policy.
 const FOREIGN_IN_V1: [&str; 18] = [
     "Build",
     "BuildConfig",

@@ -64,12 +64,9 @@ fn check_without_version(kind: &str, schemas: &Schemas, faults: &mut Faults<'_>)
     }
     let message =
         format!("the object has no apiVersion, and Kubernetes {} has no kind {}", Minor::NEWEST, quoted(kind));
-    match api_kinds::like(kind) {
-        Some((version, kind)) => {
-            faults.add(Reason::UnknownKind, "/kind", format!("{message}; did you mean {version} {kind}?"));
-        }
-        // Other programs have files with a kind as well.
-        None => {}
+    // Other programs have files with a kind as well.
+    if let Some((version, kind)) = api_kinds::like(kind) {
+        faults.add(Reason::UnknownKind, "/kind", format!("{message}; did you mean {version} {kind}?"));
     }
     None
 }

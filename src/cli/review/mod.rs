@@ -87,7 +87,9 @@ impl ReviewArgs {
             print_note(&finding.note());
         }
         let unlisted = input.unlisted();
-        unlisted.iter().for_each(|finding| print_note(&finding.note()));
+        if let Some(finding) = &unlisted {
+            print_note(&finding.note());
+        }
         input.complete &= unlisted.is_none();
         if self.output == ReviewFormat::Objects {
             print_objects(&input)?;

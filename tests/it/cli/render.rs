@@ -107,7 +107,9 @@ fn each_command_renders_in_the_same_way() {
             let Ran { code: ended, out, err } = run(folder.path(), &args, &variables, "");
             let shown = format!("{args:?} {programs:?}\nexit code {ended}\n{out}\n{err}");
             assert!(code.map_or(ended < 2, |code| ended == code), "{shown}");
-            parts.iter().for_each(|part| assert!(err.contains(part), "not in stderr: {part}\n{shown}"));
+            for part in parts {
+                assert!(err.contains(part), "not in stderr: {part}\n{shown}");
+            }
             let ran = fs::read_to_string(folder.path().join("ran")).unwrap_or_default();
             let first = ran.lines().next().unwrap_or_default();
             assert_eq!(first.split(' ').nth(1).unwrap_or_default(), runs, "{shown}");
@@ -206,7 +208,9 @@ fn rendered_objects_are_read_like_files() {
         let ran = run(folder.path(), args, &[], "");
         let shown = format!("{args:?}\nexit code {}\n{}\n{}", ran.code, ran.out, ran.err);
         assert_eq!(ran.code, code, "{shown}");
-        parts.iter().for_each(|part| assert!(ran.out.contains(part), "{part}\n{shown}"));
+        for part in parts {
+            assert!(ran.out.contains(part), "{part}\n{shown}");
+        }
     }
     let ran = run(folder.path(), &["test", "prod"], &[], "");
     assert!(ran.err.contains("has no inputs: list files, or add what a kustomization"), "{}", ran.err);

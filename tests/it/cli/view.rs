@@ -96,12 +96,9 @@ ports: [{name: '', port: 80}]
 endpoints:
 "
     .to_owned();
-    for n in 0..25 {
-        input += &format!("- {{addresses: [10.0.0.{n}], nodeName: n{n:02}}}\n");
-    }
-    for n in 0..25 {
-        input += &format!("---\napiVersion: v1\nkind: Node\nmetadata: {{name: n{n:02}}}\n");
-    }
+    let endpoint = |n: usize| format!("- {{addresses: [10.0.0.{n}], nodeName: n{n:02}}}\n");
+    let node = |n: usize| format!("---\napiVersion: v1\nkind: Node\nmetadata: {{name: n{n:02}}}\n");
+    input.extend((0..25).map(endpoint).chain((0..25).map(node)));
     let run = |format: &str| roster_with(&["view", "-f", "-", "--all-nodes", "-o", format], &[], &input).out;
     let table = run("table");
     assert!(table.contains("\nn00, n01, n02 and 22 more  0      1 each\n"), "{table}");

@@ -336,11 +336,11 @@ async fn wrong_paths_methods_and_queries_are_problems_too() {
     }
 }
 
-/// What an API server does not store is told of every object that was never in a cluster, with the pointer to the field.
+/// What an API server does not store is reported of every object that was never in a cluster, with the pointer to the field.
 #[tokio::test]
 async fn fields_that_no_api_server_stores_are_reported() {
-    let (_, router) = app();
     const WRONG: [&str; 3] = ["unknown-field", "wrong-type", "invalid-value"];
+    let (_, router) = app();
     let codes = |list: &Value| -> Vec<String> {
         let codes = list.as_array().unwrap().iter().map(|p| p["code"].as_str().unwrap().to_owned());
         codes.filter(|code| WRONG.contains(&code.as_str())).collect()

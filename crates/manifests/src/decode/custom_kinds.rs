@@ -162,7 +162,7 @@ const WORKLOADS: [Resource; 8] = [
     Resource::CronJob,
 ];
 
-/// Kinds of OpenShift with pods or with other objects in them, which were in `v1` before its groups had names.
+/// Kinds of `OpenShift` with pods or with other objects in them, which were in `v1` before its groups had names.
 const OF_OPENSHIFT: [&str; 2] = ["DeploymentConfig", "Template"];
 
 /// The namespace for which an object is meant, if it names another one than its own, as Flux' kinds do.

@@ -156,9 +156,10 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
         if !versions.is_empty() {
             // What cannot be read may be behind them as well; what is in another folder than the unit is not applied with it.
             let unread = self.manifests.unread;
-            let is_all = match is_here {
-                true => !unread.adds_to(selector, search.document),
-                false => unread.selected_by(selector, Some(search.document)).is_none(),
+            let is_all = if is_here {
+                !unread.adds_to(selector, search.document)
+            } else {
+                unread.selected_by(selector, Some(search.document)).is_none()
             };
             self.check_selected(search, &versions, services, is_all);
             return Ok(None);

@@ -26,13 +26,13 @@ fn a_broken_document_is_an_error_wherever_it_is() {
     let good = service("web", "port: 80");
     for (name, text, want) in [
         ("before its type", "metadata: {name: a\nspec: [\napiVersion: v1\nkind: Service\n", "a.yaml:2"),
-        ("without a type", "a: [\n", "a.yaml:1"),
-        ("behind a good one", &format!("{good}---\na: b: c\n"), "a.yaml:11"),
-        ("before a good one", &format!("a: b: c\n---\n{good}"), "a.yaml:1"),
-        ("beside a template", "a: {{ .Values.a }}\n---\nb: [\n", "a.yaml:3"),
-        ("in JSON", "{\"a\": 1,\n \"b\" 5}", "a.yaml:2"),
+        ("with a broken type", "kind: [\n", "a.yaml:1"),
+        ("behind a good one", &format!("{good}---\nkind: b: c\n"), "a.yaml:11"),
+        ("before a good one", &format!("kind: b: c\n---\n{good}"), "a.yaml:1"),
+        ("beside a template", "a: {{ .Values.a }}\n---\nkind: [\n", "a.yaml:3"),
+        ("in JSON", "{\"kind\": 1,\n \"b\" 5}", "a.yaml:2"),
         ("a manifest with comments", "{ // a\n\"apiVersion\": \"v1\", \"kind\": \"Service\"}", "a.yaml:1"),
-        ("another encoding", "a: \u{0}b\n", "a.yaml:1"),
+        ("another encoding", "kind: \u{0}b\n", "a.yaml:1"),
     ] {
         let folder = directory(&[("a.yaml", text), ("web.yaml", DEPLOYMENT)]);
         let want = format!("{want} error invalid-object");

@@ -48,12 +48,12 @@ fn folders_have_these_findings() {
         ("excerpts", 0, json!({ "template": 5 }), &[]),
         ("openshift-v1", 6, json!(null), &[]),
         ("component-namespace", 1, json!({ "kustomization": 2 }), &[]),
-        ("broken-others", 2, json!({ "not-manifest": 2 }), &["hpa.yaml:7 warning scale-target-missing"]),
+        ("broken-others", 2, json!({ "not-manifest": 2, "template": 1 }), &["hpa.yaml:7 warning scale-target-missing"]),
         (
             "rollout-beside-chart",
             2,
             json!({ "template": 1, "chart": 1 }),
-            &["deploy/web.yaml:10 warning rollout-empties-service"],
+            &["deploy/web.yaml:12 warning rollout-empties-service"],
         ),
         (
             "hpa-of-sibling",

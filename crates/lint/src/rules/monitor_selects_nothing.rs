@@ -70,6 +70,7 @@ mod tests {
         let in_shop = |labels: &str| {
             format!("namespaceSelector: {{matchNames: [shop]}}, selector: {{matchLabels: {{{labels}}}}}")
         };
+        let pods = "no Service; Service web selects pods with these labels, but does not have them itself";
         let near = "nearest: Service web, which has app=web instead of wbe";
         let custom = "apiVersion: postgresql.cnpg.io/v1\nkind: Cluster\nmetadata: {name: db, namespace: shop}\n---\n";
         for (name, yaml, want) in [
@@ -98,6 +99,18 @@ mod tests {
                     "",
                     "Service web of namespace back; a ServiceMonitor selects Services of its own namespace, or of those in namespaceSelector",
                 ),
+            ),
+            (
+                "the labels of the pods",
+                monitor(service, "shop", &labels("app: pods"))
+                    + &WEB.replace("selector: {app: web}", "selector: {app: pods}"),
+                nothing("", pods),
+            ),
+            (
+                "the labels of the pods, in a namespace that is not written",
+                monitor(service, "monitoring", &in_shop("app: pods"))
+                    + &WEB.replace("selector: {app: web}", "selector: {app: pods}").replace(" namespace: shop,", ""),
+                nothing("", pods),
             ),
             (
                 "any namespace",

@@ -7,7 +7,7 @@ use std::{
 };
 
 use roster_engine::{
-    model::{Labels, Resource, Text},
+    model::{Labels, Resource, Service, Text},
     reason::{Reason, Severity},
 };
 
@@ -16,7 +16,7 @@ use super::{
     candidate_index::CandidateIndex,
     comparisons::NotCompared,
     listing::list,
-    manifests::Manifests,
+    manifests::{Manifests, selector},
     matching::Candidate,
     near_miss::NearbyCandidates,
     selection::{Selected, Selection, SelectorSearch},
@@ -86,6 +86,8 @@ pub struct ObjectSelections<'a> {
     /// Their documents.
     documents: Vec<usize>,
     places: BTreeMap<&'a Text, Range<usize>>,
+    /// The first Service of each namespace that has a selector.
+    selectors: BTreeMap<(&'a Text, &'a Labels), &'a Service>,
     /// What was found before.
     known: BTreeMap<KnownSelector, SelectedObjects>,
 }
@@ -97,12 +99,15 @@ impl<'a> Comparison<'a> {
     /// What selectors select.
     pub fn object_selections(&'a self) -> ObjectSelections<'a> {
         let mut services = CandidateIndex::default();
-        let (mut documents, mut places) = (Vec::new(), BTreeMap::new());
+        let (mut documents, mut places, mut selectors) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         for (namespace, manifests) in &self.all {
             let start = services.len();
             for service in &manifests.services {
                 services.push(Candidate::Service(service.object));
                 documents.push(service.document);
+                if let Some(of_pods) = selector(service.object) {
+                    selectors.entry((*namespace, of_pods)).or_insert(service.object);
+                }
             }
             places.insert(*namespace, start..services.len());
         }
@@ -114,6 +119,7 @@ impl<'a> Comparison<'a> {
             services,
             documents,
             places,
+            selectors,
             known: BTreeMap::new(),
         }
     }
@@ -197,9 +203,10 @@ impl<'a> ObjectSelections<'a> {
 
     fn find_services(&mut self, of: &ObjectSelector<'_>) -> Result<SelectedObjects, NotCompared> {
         let comparisons = &self.comparison.comparisons;
-        let Some((namespace, manifests)) = self.comparison.all.get_key_value(of.namespace) else {
-            return Ok(SelectedObjects::Unknown);
-        };
+        let of_assumed = || self.comparison.all.get_key_value(&Text::new(self.namespaces.assumed));
+        let own = self.comparison.all.get_key_value(of.namespace);
+        // Objects without a namespace may be meant for it.
+        let Some((namespace, manifests)) = own.or_else(of_assumed) else { return Ok(SelectedObjects::Unknown) };
         if manifests.unread.may_have_labels(Resource::Service.kind(), of.labels, of.document) {
             return Ok(SelectedObjects::Unknown);
         }
@@ -251,6 +258,16 @@ impl<'a> ObjectSelections<'a> {
             || manifests.services.is_empty()
             || manifests.custom_resources.is_some();
         if is_open || of.namespace == "kube-system" || self.is_of_test(of.document) {
+            return Ok(SelectedObjects::Unknown);
+        }
+        if let Some(service) = self.selectors.get(&(&manifests.services[0].object.meta.namespace, of.labels)) {
+            let message = format!(
+                "the selector matches no Service; Service {} selects pods with these labels, but does not have them itself",
+                service.meta.name
+            );
+            return Ok(SelectedObjects::Nothing { severity: Severity::Warning, message });
+        }
+        if manifests.services[0].object.meta.namespace != *of.namespace {
             return Ok(SelectedObjects::Unknown);
         }
         let elsewhere = self.services_in(of.labels, 0..self.services.len())?;

@@ -14,7 +14,7 @@ use roster_manifests::{
     inventory::{Inventory, workloads::UnreadText},
     lint::{
         ClusterTests, FileRole, Kustomizations, Skip, has_template_action, is_of_test, is_partial, is_vendored,
-        without_comments, without_placeholders,
+        may_become_manifest, without_comments, without_placeholders,
     },
     units::{TemplateReach, Units},
 };
@@ -286,7 +286,9 @@ impl<'a> Sorting<'a> {
             match why {
                 // It may be applied in another way.
                 Skip::NotListed => decode::record_unread(&document.raw, &Source::file(name), &mut self.inventory),
-                Skip::Template => self.add_template(name, document.line, document.raw.get().to_owned()),
+                Skip::Template if may_become_manifest(&document.raw) => {
+                    self.add_template(name, document.line, document.raw.get().to_owned())
+                }
                 _ => {}
             }
         }

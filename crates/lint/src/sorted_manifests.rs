@@ -3,7 +3,7 @@
 use roster_manifests::{
     decode::{self, DecodeError, DecodeReason, Document, Source},
     inventory::{Inventory, workloads::UnreadText},
-    lint::{ClusterTests, FileRole, Kustomizations, Skip, is_of_test, is_partial, is_vendored},
+    lint::{ClusterTests, FileRole, Kustomizations, Skip, is_of_test, is_partial, is_vendored, may_become_manifest},
     units::{TemplateReach, Units},
 };
 
@@ -118,7 +118,9 @@ impl<'a> Sorting<'a> {
             match why {
                 // It may be applied in another way.
                 Skip::NotListed => decode::record_unread(&document.raw, &Source::file(name), &mut self.inventory),
-                Skip::Template => self.add_template(name, document.line, document.raw.get().to_owned()),
+                Skip::Template if may_become_manifest(&document.raw) => {
+                    self.add_template(name, document.line, document.raw.get().to_owned());
+                }
                 _ => {}
             }
         }

@@ -48,7 +48,7 @@ fn folders_have_these_findings() {
         ("excerpts", 0, json!({ "template": 5 }), &[]),
         ("openshift-v1", 6, json!(null), &[]),
         ("component-namespace", 1, json!({ "kustomization": 2 }), &[]),
-        ("broken-others", 2, json!({ "not-manifest": 2 }), &["hpa.yaml:7 warning scale-target-missing"]),
+        ("broken-others", 2, json!({ "not-manifest": 2, "template": 1 }), &["hpa.yaml:7 warning scale-target-missing"]),
         (
             "rollout-beside-chart",
             2,

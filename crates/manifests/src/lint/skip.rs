@@ -164,6 +164,12 @@ pub fn is_template(object: &RawValue) -> bool {
     found
 }
 
+/// Whether an object that is a template may be a manifest when it is rendered: a dashboard with `{{pod}}` is none.
+pub fn may_become_manifest(object: &RawValue) -> bool {
+    let Ok(members) = JsonMembers::read(object) else { return true };
+    members.names().any(|name| ["apiVersion", "kind", "metadata"].contains(&name) || has_placeholder(name))
+}
+
 /// Whether a string has a placeholder of a template.
 pub fn has_placeholder(text: &str) -> bool {
     text.contains("{{") || placeholder(text).is_some() || is_blank(text) || at_word(text, 0).is_some()

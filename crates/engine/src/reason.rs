@@ -360,7 +360,6 @@ impl Reason {
             | Self::SelectorMatchesNoTemplate
             | Self::TooManyPods
             | Self::GoverningServiceMissing
-            | Self::GoverningServiceNotHeadless
             | Self::DuplicateObject
             | Self::SubdomainServiceMissing
             | Self::ScaleTargetMissing

@@ -13,6 +13,7 @@ use crate::{
     lint_document::{DocumentCounts, LintDocument, LintSummary},
     report::Report,
     reviewed_object::ReviewedObject,
+    severities::Severities,
     suppressions::{SuppressedFinding, Suppressions},
     unreadable_file::{SkippedFile, UnreadableFile, UnreadablePlace},
 };
@@ -37,6 +38,11 @@ impl<'a> LintRun<'a> {
         };
         let unreadable = unreadable.into_iter().map(finding).chain(report.unlisted()).collect();
         Self { report, unreadable, suppressed: Vec::new(), skipped }
+    }
+
+    /// Gives findings the severities that a user gives their codes. Accepted findings are taken out after that.
+    pub fn set_severities(&mut self, severities: &Severities) {
+        severities.apply(&mut self.report);
     }
 
     /// Takes the accepted findings out.

@@ -299,3 +299,37 @@ fn custom_resources_hide_nothing() {
         assert!(ran.out.contains(want), "{want}: {}", ran.out);
     }
 }
+
+/// A user gives codes their severities, on the command line or in a file; a flag wins.
+#[test]
+fn severities_are_those_of_the_user() {
+    let text = service("web", "{port: 80, prot: TCP}") + "---\n" + DEPLOYMENT;
+    let folder = directory(&[(
+        "severities.yaml",
+        "apiVersion: roster.dev/v1alpha1\nkind: LintSeverities\nseverities: {unknown-field: warning, no-readiness-probe: error}\n",
+    )]);
+    let path = folder.path().join("severities.yaml").display().to_string();
+    for (args, want, code) in [
+        (&[][..], &["error unknown-field", "info no-readiness-probe"][..], 1),
+        (&["--severity", "unknown-field=info"], &["info unknown-field", "info no-readiness-probe"], 0),
+        (&["--severity", "unknown-field=off"], &["info no-readiness-probe"], 0),
+        (&["--severities", &path], &["warning unknown-field", "error no-readiness-probe"], 1),
+        (&["--severities", &path, "--severity", "no-readiness-probe=off"], &["warning unknown-field"], 0),
+    ] {
+        let ran = roster_with(&[&["lint", "-", "-o", "json"], args].concat(), &[], &text);
+        let document: Value = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}", ran.err));
+        let line = |f: &Value| format!("{} {}", f["severity"].as_str().unwrap(), f["code"].as_str().unwrap());
+        let found: Vec<String> = document["items"].as_array().unwrap().iter().map(line).collect();
+        assert_eq!((found, ran.code), (want.iter().map(ToString::to_string).collect(), code), "{args:?}");
+    }
+    for (args, want) in [
+        (
+            &["--severity", "unknown-feild=off"][..],
+            "no finding has the code \"unknown-feild\"; did you mean unknown-field?",
+        ),
+        (&["--severities", "Cargo.toml"], "Cargo.toml"),
+    ] {
+        let ran = roster_with(&[&["lint", "-"], args].concat(), &[], &text);
+        assert!(ran.code == 2 && ran.err.contains(want), "{args:?}: {}", ran.err);
+    }
+}

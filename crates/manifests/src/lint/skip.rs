@@ -62,7 +62,7 @@ impl Skip {
         if ClusterTests::is_test(&api_version) {
             return Some(Self::ClusterTest);
         }
-        let is_own = ["Test", "LintWaivers", "LintBaseline"].contains(&&*kind);
+        let is_own = ["Test", "LintWaivers", "LintBaseline", "LintSeverities"].contains(&&*kind);
         if is_own && api_version.split_once('/').is_some_and(|(group, _)| group == POLICY_GROUP) {
             return Some(Self::RosterFile);
         }

@@ -23,7 +23,7 @@ use crate::cli::{
     output::{Output, OutputFormat},
     printable::printable,
 };
-use suppressions::{SuppressionArgs, write_baseline};
+use suppressions::{SeverityArgs, SuppressionArgs, write_baseline};
 
 /// Find mistakes in manifests before they are applied, each with its file and line.
 ///
@@ -46,6 +46,8 @@ pub(in crate::cli) struct LintArgs {
     sources: SourceArgs,
     #[command(flatten)]
     suppressions: SuppressionArgs,
+    #[command(flatten)]
+    severities: SeverityArgs,
     /// Output format.
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: LintFormat,
@@ -74,7 +76,7 @@ enum LintFormat {
 
 impl LintArgs {
     pub(in crate::cli) fn run(&self) -> anyhow::Result<Outcome> {
-        let accepted = self.suppressions.read()?;
+        let (accepted, severities) = (self.suppressions.read()?, self.severities.read()?);
         let context_texts = self.sources.read_context()?;
         let context = self.sources.context(&context_texts)?;
         let rendered = self.sources.render()?;
@@ -83,6 +85,7 @@ impl LintArgs {
         let mut run = roster_lint::check(files.manifests(), &context.options())?;
         run.report.complete &= context.complete;
         rendered_places::add(&mut run.report, &rendered);
+        run.set_severities(&severities);
         run.suppress(accepted);
         run.report.notes.iter().for_each(print_note);
         if run.report.objects.is_empty() && run.report.complete {

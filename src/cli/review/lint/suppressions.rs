@@ -1,10 +1,10 @@
-//! Findings that are not reported: waived in an annotation or a file, or listed in a baseline.
+//! The arguments that say which findings matter: severities, waivers and baselines.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use roster_lint::{Baseline, LintFileFault, Suppressions, Waivers, is_code};
+use roster_lint::{Baseline, LintFileFault, Severities, SeverityOfCode, Suppressions, Waivers, is_code};
 
 use crate::cli::{exact_json::to_yaml, input_texts::InputTexts};
 
@@ -21,6 +21,26 @@ pub(super) struct SuppressionArgs {
     /// `roster.dev/ignore: CODE=REASON` does the same.
     #[arg(long, value_name = "FILE")]
     waivers: Option<PathBuf>,
+}
+
+/// Arguments for the severities of codes.
+#[derive(Debug, Args)]
+pub(super) struct SeverityArgs {
+    /// Report findings with this code as errors, warnings or infos, or not at all. May be given several times.
+    #[arg(long, value_name = "CODE=error|warning|info|off")]
+    severity: Vec<SeverityOfCode>,
+    /// Take the severities of codes from this file (kind: `LintSeverities`); --severity wins.
+    #[arg(long, value_name = "FILE")]
+    severities: Option<PathBuf>,
+}
+
+impl SeverityArgs {
+    pub(super) fn read(&self) -> anyhow::Result<Severities> {
+        let mut all =
+            self.severities.as_ref().map(|path| parse(path, Severities::read)).transpose()?.unwrap_or_default();
+        all.extend(&self.severity);
+        Ok(all)
+    }
 }
 
 impl SuppressionArgs {

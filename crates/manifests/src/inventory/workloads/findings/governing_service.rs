@@ -42,13 +42,7 @@ impl<'a> Manifests<'a> {
         let faults: Option<Vec<(Reason, String)>> = faults.collect();
         match faults.map(|faults| faults.into_iter().next()) {
             None => None,
-            Some(Some((code, message))) => {
-                let finding = found(code, message);
-                // Nobody needs to tell one pod from others.
-                let is_alone = workload.replicas().flatten().unwrap_or(1) <= 1;
-                let is_info = is_alone && code == Reason::GoverningServiceNotHeadless;
-                Some(Finding { severity: if is_info { Severity::Info } else { finding.severity }, ..finding })
-            }
+            Some(Some((code, message))) => Some(found(code, message)),
             // An API server does not require it, and a StatefulSet may be chosen for its volumes or the order of its pods.
             Some(None) if service_name.is_empty() => {
                 let message = "the field serviceName is missing: the pods have no DNS names".to_owned();

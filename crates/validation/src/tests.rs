@@ -57,6 +57,32 @@ fn endpoints_are_those_of_an_api_server() {
     }
 }
 
+/// `kubectl` refuses fields that are gone, and an API server requires what replaced them.
+#[test]
+fn an_ingress_has_the_fields_of_its_version() {
+    let path =
+        |backend: Value| json!({ "rules": [{ "http": { "paths": [{ "pathType": "Prefix", "backend": backend }] } }] });
+    let backend = "spec.rules[0].http.paths[0].backend";
+    for (spec, want) in [
+        (path(json!({ "service": { "name": "web", "port": { "number": 80 } } })), vec![]),
+        (
+            path(json!({ "serviceName": "web", "servicePort": 80 })),
+            vec![format!("{backend}.serviceName"), format!("{backend}.servicePort")],
+        ),
+        (
+            path(json!({ "service": { "name": "web", "port": { "number": "80" } } })),
+            vec![format!("{backend}.service.port.number")],
+        ),
+        (json!({ "backend": {}, "tls": [{ "host": "a.b" }] }), vec!["spec.backend".into(), "spec.tls[0].host".into()]),
+        (
+            json!({ "rules": [{ "http": { "paths": [{}] } }] }),
+            vec![backend.to_owned(), "spec.rules[0].http.paths[0].pathType".to_owned()],
+        ),
+    ] {
+        assert_eq!(fields(&object("networking.k8s.io/v1", "Ingress", json!({ "spec": spec }))), want, "{spec}");
+    }
+}
+
 #[test]
 fn slices_are_those_of_an_api_server() {
     let slice = |address_type: &str, endpoint: &Value, ports: &Value| {

@@ -60,8 +60,11 @@ pub(crate) fn add(
         in_tests: &in_tests,
     };
     let comparison = Comparison::new(&objects, &unread);
+    options.source.check_interrupt()?;
     let found = comparison.findings();
+    options.source.check_interrupt()?;
     let of_rules = of_rules(items, options, &comparison);
+    options.source.check_interrupt()?;
     let mut findings_of: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
     for (document, finding) in found.into_iter().chain(repeated(items, options)) {
         findings_of.entry(document).or_default().push(finding);
@@ -89,7 +92,8 @@ fn of_rules<'a>(
     options: &LintOptions<'_>,
     comparison: &'a Comparison<'a>,
 ) -> Vec<(&'static LintRule, RuleFault)> {
-    let objects = referring::read(items, options.namespace, comparison);
+    let most = options.max_findings.saturating_mul(2);
+    let objects = referring::read(items, options.namespace, most, comparison);
     let of_rule = |rule: &&'static LintRule| {
         let rule = *rule;
         rule.faults(&objects).into_iter().map(move |fault| (rule, fault))
@@ -117,6 +121,7 @@ fn add_stale(
     }
     let mut start = 0;
     while start < items.len() {
+        options.source.check_interrupt()?;
         let unit = input.units.unit(start);
         let has_stored = |item: &ReviewedObject<'_>| ["Endpoints", "EndpointSlice"].contains(&item.key.kind.as_str());
         if items[unit.clone()].iter().any(has_stored) {

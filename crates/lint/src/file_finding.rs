@@ -288,13 +288,17 @@ impl<'a> FileFinding<'a> {
     pub(crate) fn of_lint_rules(at: FileObject<'a, '_>, found: &[(&'static LintRule, RuleFault)]) -> Vec<Self> {
         let places = at.places_of(&found.iter().map(|(_, fault)| fault.pointer.as_str()).collect::<Vec<_>>());
         let finding = |((rule, fault), (line, column)): (&(&'static LintRule, RuleFault), _)| Self {
+            file: at.file,
             line,
             column,
+            source: None,
+            object: at.key.clone(),
             severity: fault.severity.unwrap_or(rule.severity),
             effect: FindingEffect::Warned,
             code: FindingCode::Lint(rule),
+            policy: None,
             field: field_path(&fault.pointer),
-            ..Self::invalid(at, fault.message.clone())
+            message: fault.message.clone(),
         };
         found.iter().zip(places).map(finding).collect()
     }

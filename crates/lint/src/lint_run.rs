@@ -11,6 +11,7 @@ use roster_engine::{
 use crate::{
     file_finding::FileFinding,
     lint_document::{DocumentCounts, LintDocument, LintSummary},
+    referring,
     report::Report,
     reviewed_object::ReviewedObject,
     severities::Severities,
@@ -67,7 +68,12 @@ impl<'a> LintRun<'a> {
         let suppressed: BTreeSet<&ObjectKey> = suppressed.map(|f| &f.object).collect();
         let is_checked = |o: &ReviewedObject<'_>| {
             let is_reported = || o.input_findings.iter().any(|f| is_error(&f)) || suppressed.contains(&o.key);
-            o.has_schema || o.unlisted.is_some() || o.answer.is_some() || o.key.kind == POLICY_KIND || is_reported()
+            o.has_schema
+                || referring::is_read(&o.key.kind, &o.api_group())
+                || o.unlisted.is_some()
+                || o.answer.is_some()
+                || o.key.kind == POLICY_KIND
+                || is_reported()
         };
         let mut documents = DocumentCounts::default();
         for object in &self.report.objects {

@@ -115,6 +115,9 @@ impl<'s> ManifestTexts<'s> {
         let mut room = InputRoom::of(&self.source);
         let read: Vec<(&ManifestText, Vec<Document<'_>>)> =
             in_order.into_iter().map(|text| (text, sorting.read(text, &mut room))).collect();
+        if self.source.check_interrupt().is_err() {
+            return SortedManifests::default();
+        }
         for (text, documents) in &read {
             sorting.note(text, documents);
         }
@@ -170,6 +173,10 @@ fn read_text(
     }
     let (mut errors, mut skipped) = (Vec::new(), Vec::new());
     for BrokenDocument { error, text } in broken {
+        if source.check_interrupt().is_err() {
+            // Nobody waits for what the others are.
+            break;
+        }
         match foreign(&text, origin) {
             Some(why) => {
                 let file = SkippedFile { line: Some(error.line), ..SkippedFile::whole(&name, why) };
@@ -190,7 +197,7 @@ fn read_text(
 /// What text that is neither YAML nor JSON is, if it is not a broken manifest: a template, or, in a directory, the
 /// configuration of another program, which has comments in JSON.
 pub(crate) fn foreign(text: &str, origin: FileOrigin) -> Option<Skip> {
-    if is_template_text(text) {
+    if is_template_text(text) || origin == FileOrigin::Found && is_excerpt(text) {
         return Some(Skip::Template);
     }
     let has_type = |json: &str| decode::documents(json, &Source::file("")).map(|all| all.iter().any(is_typed)).ok();
@@ -207,7 +214,7 @@ fn is_typed(document: &Document<'_>) -> bool {
 
 /// Whether text that is not YAML is a template.
 fn is_template_text(text: &str) -> bool {
-    has_template_action(text) || is_excerpt(text) || is_yaml_without_placeholders(text)
+    has_template_action(text) || is_yaml_without_placeholders(text)
 }
 
 /// Whether text that is not YAML is an excerpt for readers: `...` within it stands for what they know, or it is from a page in

@@ -105,6 +105,7 @@ impl<'a> Sorting<'a> {
             FileRole::NotListed => Some(Skip::NotListed),
             FileRole::Plain | FileRole::Applied | FileRole::Listed => None,
         };
+        let is_test = is_of_test(text.below_root());
         for document in documents {
             let is_part = || is_found && is_partial(text.below_root(), &document.raw);
             let why = Skip::of_document(name, &document.raw).or(of_role);
@@ -116,8 +117,11 @@ impl<'a> Sorting<'a> {
             };
             self.skip(name, line, why);
             match why {
-                // It may be applied in another way.
-                Skip::NotListed => decode::record_unread(&document.raw, &Source::file(name), &mut self.inventory),
+                // It may be applied in another way, or exist all the same. The data of a test is not applied with other files.
+                Skip::Partial if is_test => {}
+                Skip::NotListed | Skip::Partial | Skip::Vendored | Skip::ClusterTest => {
+                    decode::record_unread(&document.raw, &Source::file(name), &mut self.inventory);
+                }
                 Skip::Template if may_become_manifest(&document.raw) => {
                     self.add_template(name, document.line, document.raw.get().to_owned());
                 }
@@ -125,7 +129,6 @@ impl<'a> Sorting<'a> {
             }
         }
         let (is_listed, is_apart) = (role == FileRole::Listed, text.origin == FileOrigin::Apart);
-        let is_test = is_of_test(text.below_root());
         self.sorted.manifests.files.push(InputFile { name, documents: checked, is_listed, is_test, is_apart });
     }
 }

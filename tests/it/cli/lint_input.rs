@@ -50,6 +50,20 @@ fn a_broken_document_is_an_error_wherever_it_is() {
     }
 }
 
+/// A line of dots may stand for what readers know, or be a part of a program in a ConfigMap. What is given by name is meant.
+#[test]
+fn an_excerpt_is_skipped_only_where_it_is_found() {
+    let text = "kind: ConfigMap\ndata:\n  a.py: |\n    ...\n  b: \"x\" y\n";
+    let folder = directory(&[("a.yaml", text), ("web.yaml", DEPLOYMENT)]);
+    let by_name = lint(&folder.path().join("a.yaml"), &[]);
+    assert_eq!(
+        (findings(&by_name, folder.path()), by_name.code),
+        (vec!["a.yaml:5 error invalid-object".to_owned()], 2)
+    );
+    let found = lint(folder.path(), &[]);
+    assert_eq!((findings(&found, folder.path()), found.code), (Vec::new(), 0));
+}
+
 #[test]
 fn what_is_not_meant_for_kubernetes_is_skipped_and_counted() {
     let good = service("web", "port: 80");

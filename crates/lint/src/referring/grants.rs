@@ -22,7 +22,7 @@ pub(crate) struct Grants {
 struct Grant {
     /// The namespace of the Service.
     namespace: Text,
-    /// The kind of the route, and its namespace.
+    /// The kind of the route, of the Gateway API, and its namespace.
     from: (Text, Text),
     /// The name of the Service; `None` for all.
     name: Option<Text>,
@@ -46,6 +46,8 @@ struct GrantSpec {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct GrantFrom {
+    #[serde(deserialize_with = "nullable")]
+    group: Text,
     #[serde(deserialize_with = "nullable")]
     kind: Text,
     #[serde(deserialize_with = "nullable")]
@@ -76,7 +78,7 @@ impl Grants {
             return;
         };
         let to: Vec<GrantTo> = to.into_iter().filter(|to| to.group.is_empty() && to.kind == "Service").collect();
-        for from in &from {
+        for from in from.iter().filter(|from| from.group == "gateway.networking.k8s.io") {
             for to in &to {
                 let name = to.name.clone().filter(|name| !name.is_empty());
                 let from = (from.kind.clone(), from.namespace.clone());

@@ -44,6 +44,21 @@ impl ReferringObject<'_> {
     }
 }
 
+/// Whether objects of a kind are read.
+pub(crate) fn is_read(kind: &str, group: &str) -> bool {
+    const GROUPS: [&str; 8] = [
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "extensions",
+        "gateway.networking.k8s.io",
+        "monitoring.coreos.com",
+        "networking.k8s.io",
+        "policy",
+    ];
+    KINDS.contains(&kind) && GROUPS.contains(&group)
+}
+
 /// The kinds that are read.
 const KINDS: [&str; 15] = [
     "Ingress",
@@ -63,10 +78,12 @@ const KINDS: [&str; 15] = [
     "PodDisruptionBudget",
 ];
 
-/// Reads the objects of an input that refer to others. `namespace` is that of objects without one.
+/// Reads the objects of an input that refer to others, but for those after `most` references. `namespace` is that of objects
+/// without one.
 pub(crate) fn read<'a>(
     items: &[ReviewedObject<'_>],
     namespace: &str,
+    most: usize,
     comparison: &'a Comparison<'a>,
 ) -> ReferringObjects<'a> {
     let (mut backends, mut selecting) = (Vec::new(), Vec::new());
@@ -85,8 +102,12 @@ pub(crate) fn read<'a>(
             "gateway.networking.k8s.io" if object.kind.starts_with("Reference") => {
                 grants.add(object, item.is_listed || item.key.namespace.is_empty());
             }
-            "monitoring.coreos.com" | "policy" => selecting.extend(selectors::of(object)),
-            _ => backends.extend(backends::of(object)),
+            "monitoring.coreos.com" | "policy" if selecting.len() < most => selecting.extend(selectors::of(object)),
+            _ if backends.len() < most => {
+                backends.extend(backends::of(object));
+                backends.truncate(most);
+            }
+            _ => {}
         }
     }
     if backends.is_empty() && selecting.is_empty() {

@@ -44,10 +44,16 @@ spec:
 
 /// How many ports of a Service are named.
 const SHOWN: usize = 5;
+/// Most comparisons of backends with ports: those after them are not compared.
+const MAX_COMPARISONS: usize = 1 << 24;
 
 fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
+    let mut left = MAX_COMPARISONS;
     for (backend, found) in &objects.backends {
         let (NamedService::Found(versions), Some(port)) = (found, &backend.port) else { continue };
+        let ports = versions.iter().map(|service| service.ports.len()).sum();
+        let Some(rest) = left.checked_sub(ports) else { return };
+        left = rest;
         // Of several versions, one that fits is enough.
         if let Some(service) =
             versions.first().filter(|_| !versions.iter().any(|service| has_port(service, &port.port)))

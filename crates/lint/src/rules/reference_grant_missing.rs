@@ -81,6 +81,12 @@ spec: {{from: [{{group: gateway.networking.k8s.io, {from}}}], to: [{{group: '', 
             ("to another kind", crossing() + &grant("shop", "kind: GRPCRoute, namespace: edge", services), 1),
             ("to another namespace", crossing() + &grant("shop", "kind: HTTPRoute, namespace: dmz", services), 1),
             ("in another namespace", crossing() + &grant("edge", edge, services), 1),
+            (
+                "to a route of another group",
+                crossing()
+                    + &grant("shop", edge, services).replace("group: gateway.networking.k8s.io", "group: example.com"),
+                1,
+            ),
             ("in a namespace that is not written", crossing() + &grant("''", edge, services), 0),
             ("its own namespace", route("shop", TO_SHOP) + WEB, 0),
             ("no Service there", route("edge", TO_SHOP), 0),

@@ -113,10 +113,16 @@ pub(super) fn add(
 
 /// Notes what an API server would not store of an object. One that has a uid was stored.
 pub(super) fn note_refused(text: &str, meta: &TypeMeta, place: ObjectPlace<'_>, into: &mut Inventory) {
-    /// Nobody writes larger objects by hand, and values take many times their text.
-    const MAX_COMPARED: usize = 256 << 10;
+    /// Nobody writes larger objects or longer lists by hand. It takes ten times as long as to read an object, and values take many
+    /// times their text.
+    const MAX_COMPARED: usize = 64 << 10;
+    const MOST_COMPARED: usize = 4096;
+    let index = match place.pointer {
+        Pointer::Index(_, index) => index.max(place.document),
+        _ => place.document,
+    };
     let is_stored = || PathEnd::of(text.as_bytes(), &["metadata", "uid"]).steps == 2;
-    if !place.finds_refused || text.len() > MAX_COMPARED || is_stored() {
+    if !place.finds_refused || index >= MOST_COMPARED || text.len() > MAX_COMPARED || is_stored() {
         return;
     }
     let Ok(object) = serde_json::from_str::<&RawValue>(text) else { return };

@@ -20,8 +20,8 @@ pub fn is_partial(file: &str, object: &RawValue) -> bool {
     if metadata.get("uid").is_some() {
         return false;
     }
-    is_owned_by_nobody(&metadata)
-        || (is_of_test(file) || is_among(file, |word| PATCHES.contains(&word))) && lacks_core(&members, object)
+    let is_meant = is_of_test(file) || is_among(file, |word| PATCHES.contains(&word)) || is_owned_by_nobody(&metadata);
+    is_meant && lacks_core(&members, object)
 }
 
 /// Words in the names of folders with tests and their data.
@@ -145,7 +145,7 @@ mod tests {
         let pod = |spec: Value| json!({ "apiVersion": "v1", "kind": "Pod", "spec": spec });
         let owned = |owner: Value| {
             let metadata = json!({ "name": "web", "ownerReferences": [owner] });
-            json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": { "containers": [{}] } })
+            json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": { "containers": [{ "name": "web" }] } })
         };
         let stub = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web" } });
         let stored = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "uid": "1" } });
@@ -173,6 +173,16 @@ mod tests {
             ("a.yaml", owned(json!({ "kind": "Web", "name": "web", "uid": "" })), true),
             ("a.yaml", owned(json!({ "kind": "Web", "name": "web", "uid": null })), true),
             ("a.yaml", owned(json!({ "kind": "Web", "name": "web", "uid": "2" })), false),
+            // Its fields are those of an object that is whole.
+            (
+                "a.yaml",
+                {
+                    let mut whole = owned(json!({ "kind": "Web", "name": "web" }));
+                    whole["spec"]["containers"][0]["image"] = "web".into();
+                    whole
+                },
+                false,
+            ),
         ] {
             assert_eq!(is_partial(file, &to_raw_value(&object).unwrap()), want, "{file} {object}");
         }

@@ -142,9 +142,14 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether labels of a text are made of placeholders.
 fn makes_labels(text: &str) -> bool {
+    // `labels`, `matchLabels` or `podLabels` as a key; in an expression, they are those of another object.
+    let is_key = |line: &str| {
+        let mut after = line.match_indices("abels").map(|(at, found)| &line[at + found.len()..]);
+        after.any(|rest| rest.trim_start_matches(['"', '\'']).starts_with(':'))
+    };
     let mut left = 0;
     text.lines().any(|line| {
-        left = if line.contains("abels") { LABEL_LINES } else { left.saturating_sub(1) };
+        left = if is_key(line) { LABEL_LINES } else { left.saturating_sub(1) };
         left > 0 && has_placeholder(line)
     })
 }
@@ -160,6 +165,7 @@ mod tests {
                         template:\n    metadata: {labels: {component: gate}}\n";
         let chart =
             "{{- if x }}\nkind: Deployment\nmetadata:\n  labels:\n    {{- include \"labels\" . | nindent 4 }}\n";
+        let policy = "kind: ClusterPolicy\nspec:\n  message: team {{ request.object.metadata.labels.team }}\n";
         let service = "kind: Service\nmetadata: {name: {{x}}}\n";
         let any = "kind: {{kind}}\nmetadata: {namespace: {{x}}}\n";
         let json = r#"{"kind": "Deployment", "metadata": {"namespace": "shop", "name": "{{x}}"}}"#;
@@ -168,6 +174,7 @@ mod tests {
             (broken, "other", true, false, false, false),
             (template, "shop", true, false, true, false),
             (chart, "shop", true, false, false, true),
+            (policy, "shop", true, false, false, false),
             (service, "shop", false, true, false, false),
             (any, "shop", true, true, false, false),
             (json, "shop", true, false, false, false),

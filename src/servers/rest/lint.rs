@@ -67,8 +67,7 @@ fn of_body(posted: &PostedBody<'_>, params: &Params) -> Result<JsonAnswer, ApiEr
     posted.interrupt.check()?;
     let sorted = texts.sorted(PathBuf::new());
     refuse_unreadable(&sorted)?;
-    let objects: usize = sorted.manifests.files.iter().map(|file| file.documents.len()).sum();
-    posted.charge(2 * text.len() + objects * size_of::<ReviewedObject<'_>>())?;
+    posted.charge(2 * text.len() + memory_of(&sorted))?;
     posted.interrupt.check()?;
     let options = LintOptions {
         source,
@@ -83,6 +82,15 @@ fn of_body(posted: &PostedBody<'_>, params: &Params) -> Result<JsonAnswer, ApiEr
     run.suppress(Suppressions::default());
     posted.interrupt.check()?;
     JsonAnswer::json(&run.document(&run.summary()))
+}
+
+/// About what the objects take besides their text, and the values of the largest one.
+fn memory_of(sorted: &SortedManifests<'_>) -> usize {
+    /// How many times their text values take.
+    const VALUES: usize = 12;
+    let documents = || sorted.manifests.files.iter().flat_map(|file| &file.documents);
+    let largest = documents().map(|document| document.raw.get().len()).max().unwrap_or_default();
+    documents().count() * size_of::<ReviewedObject<'_>>() + VALUES * largest
 }
 
 /// Refuses a body of which nothing can be read.

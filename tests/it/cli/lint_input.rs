@@ -50,7 +50,7 @@ fn a_broken_document_is_an_error_wherever_it_is() {
     }
 }
 
-/// A line of dots may stand for what readers know, or be a part of a program in a ConfigMap. What is given by name is meant.
+/// A line of dots may stand for what readers know, or be a part of a program in a `ConfigMap`. What is given by name is meant.
 #[test]
 fn an_excerpt_is_skipped_only_where_it_is_found() {
     let text = "kind: ConfigMap\ndata:\n  a.py: |\n    ...\n  b: \"x\" y\n";

@@ -327,7 +327,7 @@ code_table! {
     UnknownField("unknown-field", Error, "Correct the name of the field, or move the field to where it belongs.");
     /// The published schema gives the field another type.
     WrongType("wrong-type", Error, "Write a value of the type in the message; YAML needs quotes around a string that looks like a number or a boolean.");
-    /// A field that an API server requires is missing. A missing `apiVersion` beside a kind that Kubernetes does not have is a warning: other programs have files with a `kind`.
+    /// A field that an API server requires is missing.
     MissingField("missing-field", Error, "Add the field.");
     /// An API server does not allow this value, or not beside the values of other fields.
     InvalidValue("invalid-value", Error, "Correct what the message describes.");
@@ -354,7 +354,7 @@ impl Reason {
         match self {
             Self::TargetPortUndeclared => &[Info, Warning],
             Self::InvalidName | Self::InvalidPort => &[Warning, Error],
-            Self::InvalidValue | Self::UnknownKind | Self::MissingField => &[Error, Warning],
+            Self::InvalidValue | Self::UnknownKind => &[Error, Warning],
             Self::NamedPortMissing | Self::ProtocolMismatch => &[Error, Warning, Info],
             Self::OtherNamespace
             | Self::SelectorMatchesNoTemplate

@@ -214,7 +214,7 @@ impl<'a> FileFinding<'a> {
         all.into_iter().zip(places).map(|(finding, place)| Self::of_rule(at, finding, place)).collect()
     }
 
-    fn of_rule(at: FileObject<'a, '_>, finding: &RuleFinding, (line, column): (usize, Option<usize>)) -> Self {
+    fn of_rule(at: FileObject<'a, '_>, finding: &RuleFinding, place: (usize, Option<usize>)) -> Self {
         let (severity, effect) = match finding.mode {
             _ if finding.refused => (Severity::Error, FindingEffect::Denied),
             _ if !finding.patch.is_empty() => (Severity::Warning, FindingEffect::Changed),
@@ -222,17 +222,11 @@ impl<'a> FileFinding<'a> {
             Mode::Audit | Mode::Off => (Severity::Info, FindingEffect::Audited),
         };
         Self {
-            file: at.file,
-            line,
-            column,
-            source: None,
-            object: at.key.clone(),
             severity,
             effect,
-            code: FindingCode::Rule(finding.rule),
             policy: finding.policy.clone(),
             field: finding.field.clone(),
-            message: finding.message.clone(),
+            ..Self::about(at, place, FindingCode::Rule(finding.rule), finding.message.clone())
         }
     }
 
@@ -263,22 +257,16 @@ impl<'a> FileFinding<'a> {
     ) -> Vec<Self> {
         let found: Vec<&Finding> = found.into_iter().collect();
         let places = at.places_of(&found.iter().map(|f| f.at()).collect::<Vec<_>>());
-        let finding = |(finding, place): (&Finding, (usize, Option<usize>))| {
+        let finding = |(finding, (line, column)): (&Finding, (usize, Option<usize>))| {
             let (written, message) = split_place(at.file, &finding.message);
+            let place = written.map_or((line, column), |written| (written.0, column.map(|_| written.1)));
             // The message about a policy names the field.
             let field = if finding.object.kind == POLICY_KIND { String::new() } else { field_path(finding.at()) };
             Self {
-                file: at.file,
-                line: written.map_or(place.0, |(line, _)| line),
-                column: place.1.map(|column| written.map_or(column, |(_, column)| column)),
-                source: None,
-                object: at.key.clone(),
                 severity: finding.severity,
                 effect: effect(finding.severity),
-                code: FindingCode::Reason(finding.code),
-                policy: None,
                 field,
-                message: message.to_owned(),
+                ..Self::about(at, place, FindingCode::Reason(finding.code), message.to_owned())
             }
         };
         found.into_iter().zip(places).map(finding).collect()
@@ -287,38 +275,25 @@ impl<'a> FileFinding<'a> {
     /// What a rule of the linter found in an object: an API server stores it.
     pub(crate) fn of_lint_rules(at: FileObject<'a, '_>, found: &[(&'static LintRule, RuleFault)]) -> Vec<Self> {
         let places = at.places_of(&found.iter().map(|(_, fault)| fault.pointer.as_str()).collect::<Vec<_>>());
-        let finding = |((rule, fault), (line, column)): (&(&'static LintRule, RuleFault), _)| Self {
-            file: at.file,
-            line,
-            column,
-            source: None,
-            object: at.key.clone(),
+        let finding = |((rule, fault), place): (&(&'static LintRule, RuleFault), _)| Self {
             severity: fault.severity.unwrap_or(rule.severity),
             effect: FindingEffect::Warned,
-            code: FindingCode::Lint(rule),
-            policy: None,
             field: field_path(&fault.pointer),
-            message: fault.message.clone(),
+            ..Self::about(at, place, FindingCode::Lint(rule), fault.message.clone())
         };
         found.iter().zip(places).map(finding).collect()
     }
 
     /// A finding that makes the whole object invalid.
     pub(crate) fn invalid(at: FileObject<'a, '_>, message: String) -> Self {
-        let (line, column) = at.places_of(&[""]).first().copied().unwrap_or((at.document.line, None));
-        Self {
-            file: at.file,
-            line,
-            column,
-            source: None,
-            object: at.key.clone(),
-            severity: Severity::Error,
-            effect: FindingEffect::Invalid,
-            code: FindingCode::Reason(Reason::InvalidObject),
-            policy: None,
-            field: String::new(),
-            message,
-        }
+        let place = at.places_of(&[""]).first().copied().unwrap_or((at.document.line, None));
+        Self::about(at, place, FindingCode::Reason(Reason::InvalidObject), message)
+    }
+
+    /// An error about the whole object, at a place of it.
+    fn about(at: FileObject<'a, '_>, place: (usize, Option<usize>), code: FindingCode, message: String) -> Self {
+        let (line, column) = place;
+        Self { object: at.key.clone(), code, ..Self::unreadable(at.file, line, column, message) }
     }
 
     /// The finding that something of an object, or from there on, is not checked.
@@ -405,8 +380,8 @@ impl<'a> FileFinding<'a> {
     }
 }
 
-/// Splits the line and the column off a message of the decoder.
-fn split_place<'m>(file: &str, message: &'m str) -> (Option<(usize, usize)>, &'m str) {
+/// Splits the line and the column off a message of the decoder that begins with a place in a file.
+pub fn split_place<'m>(file: &str, message: &'m str) -> (Option<(usize, usize)>, &'m str) {
     let split = || {
         let (line, rest) = message.strip_prefix(file)?.strip_prefix(':')?.split_once(':')?;
         let (column, rest) = rest.split_once(": ")?;

@@ -37,7 +37,7 @@ mod waiver;
 
 pub use baseline::{Baseline, BaselineEntry};
 pub use file_fault::LintFileFault;
-pub use file_finding::{FileFinding, FileObject, FindingCode, FindingEffect};
+pub use file_finding::{FileFinding, FileObject, FindingCode, FindingEffect, split_place};
 pub use input_file::{InputFile, Manifests};
 pub use lint_document::{LintDocument, LintSummary};
 pub use lint_run::LintRun;

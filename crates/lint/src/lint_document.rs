@@ -13,8 +13,8 @@ use crate::{file_finding::FileFinding, suppressions::SuppressedFinding, unreadab
 pub struct LintDocument<'a> {
     /// The findings.
     pub items: Vec<&'a FileFinding<'a>>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
     /// Those that are not reported.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub suppressed: &'a [SuppressedFinding<'a>],
     /// The counts.
     pub summary: &'a LintSummary,

@@ -69,7 +69,7 @@ impl<'a> LintRun<'a> {
         let is_checked = |o: &ReviewedObject<'_>| {
             let is_reported = || o.input_findings.iter().any(|f| is_error(&f)) || suppressed.contains(&o.key);
             o.has_schema
-                || referring::is_read(&o.key.kind, &o.api_group())
+                || referring::is_read(o)
                 || o.unlisted.is_some()
                 || o.answer.is_some()
                 || o.key.kind == POLICY_KIND

@@ -7,16 +7,13 @@ use roster_admission::{
 use roster_engine::{
     model::{
         ObjectKey, Text,
-        json::{path::PathEnd, raw::api_group},
+        json::raw::{api_group, has_uid},
     },
     reason::{Finding, Reason, Severity},
 };
 use roster_manifests::decode::Document;
 use roster_validation as validation;
-use serde_json::{
-    Value,
-    value::{RawValue, to_raw_value},
-};
+use serde_json::value::RawValue;
 
 use crate::{
     file_finding::{FileFinding, FileObject, FindingCode, FindingEffect},
@@ -119,14 +116,7 @@ impl<'a> ReviewedObject<'a> {
 
     /// Whether it comes from a cluster: it has a uid.
     pub fn is_recorded(&self) -> bool {
-        PathEnd::of(self.document.raw.get().as_bytes(), &["metadata", "uid"]).steps == 2
-    }
-
-    /// Why an API server would not store it after the rules have `changed` it; of an update, only what the stored object does not
-    /// have already.
-    fn refusals(&self, changed: Option<&Value>, old: Option<&RawValue>) -> Vec<Finding> {
-        let changed = changed.and_then(|object| to_raw_value(object).ok());
-        validation::refusals_of_write(&self.document.raw, changed.as_deref(), old, &self.key)
+        has_uid(self.document.raw.get())
     }
 
     /// Whether another object begins within it, without `---` between them.
@@ -166,7 +156,7 @@ impl<'a> ReviewedObject<'a> {
         self.rule_findings.extend(undecided.map(|why| FileFinding::invalid(at, why)));
         // Of manifests, the linter finds the same with more care for what else is known of them.
         if !manifests && !recorded {
-            let refused = self.refusals(answer.object.as_ref(), updated);
+            let refused = validation::refusals_of_write(&self.document.raw, answer.object.as_ref(), updated, &self.key);
             self.rule_findings.extend(FileFinding::of_input(at, &refused));
             answer = answer.refused_for(refused);
         }

@@ -2,14 +2,20 @@
 
 use std::{collections::BTreeMap, str::FromStr};
 
-use roster_engine::{model::spelling::did_you_mean, model::spelling::nearest, reason::Severity};
-use serde::Deserialize;
+use roster_engine::{
+    model::spelling::{did_you_mean, nearest},
+    reason::Severity,
+};
+use serde::{
+    Deserialize,
+    de::value::{Error as ValueError, StrDeserializer},
+};
 
 use crate::{
     file_fault::{self, LintFileFault},
     file_finding::FileFinding,
     report::Report,
-    suppressions::all_codes,
+    suppressions::{all_codes, is_code},
 };
 
 /// The `kind` of the file.
@@ -39,20 +45,15 @@ impl FromStr for SeverityOfCode {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (code, severity) = text.split_once('=').ok_or("write CODE=error, warning, info or off")?;
-        let severity = match severity {
-            "error" => CodeSeverity::Error,
-            "warning" => CodeSeverity::Warning,
-            "info" => CodeSeverity::Info,
-            "off" => CodeSeverity::Off,
-            other => return Err(format!("{other:?} is not error, warning, info or off")),
-        };
+        let severity = CodeSeverity::deserialize(StrDeserializer::<ValueError>::new(severity))
+            .map_err(|_| format!("{severity:?} is not error, warning, info or off"))?;
         known(code).map(|()| Self(code.to_owned(), severity))
     }
 }
 
 /// Refuses a code that no finding has.
 fn known(code: &str) -> Result<(), String> {
-    if all_codes().any(|known| known == code) {
+    if is_code(code) {
         return Ok(());
     }
     let meant = nearest(code, all_codes(), |known| known);

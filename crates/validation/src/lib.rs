@@ -41,7 +41,10 @@ mod values;
 mod volume_claim;
 mod workload_spec;
 
-use serde_json::value::RawValue;
+use serde_json::{
+    Value,
+    value::{RawValue, to_raw_value},
+};
 
 pub use claims::{Claim, claims};
 use faults::Faults;
@@ -50,7 +53,7 @@ pub use name_form::NameForm;
 use roster_engine::{
     model::{
         ObjectKey,
-        json::{path::PathEnd, pointer::Pointer},
+        json::{path::PathEnd, pointer::Pointer, raw::has_uid},
     },
     reason::{Finding, Reason, Severity},
 };
@@ -120,25 +123,28 @@ fn as_refusals(Validation { findings, more, .. }: Validation) -> Vec<Finding> {
 /// stored object does not have already. An object that was read from a cluster is stored there as it is.
 pub fn refusals_of_write(
     written: &RawValue,
-    changed: Option<&RawValue>,
+    changed: Option<&Value>,
     stored: Option<&RawValue>,
     key: &ObjectKey,
 ) -> Vec<Finding> {
     if is_recorded(written) {
         return Vec::new();
     }
+    // A value that was read serializes.
+    let changed = changed.and_then(|object| to_raw_value(object).ok());
     let of_stored = stored.map(|stored| refusals(stored, key)).unwrap_or_default();
-    let mut found = refusals(changed.unwrap_or(written), key);
+    let mut found = refusals(changed.as_deref().unwrap_or(written), key);
     found.retain(|finding| !of_stored.contains(finding));
     found
 }
 
 /// Whether an object was read from a cluster: it has a uid, or a version other than that of no object.
 fn is_recorded(object: &RawValue) -> bool {
-    let text = object.get().as_bytes();
     let is_version = |text: &str| !matches!(text, "" | "0");
-    PathEnd::of(text, &["metadata", "uid"]).steps == 2
-        || PathEnd::of(text, &["metadata", "resourceVersion"]).text.is_some_and(|text| is_version(&text))
+    has_uid(object.get())
+        || PathEnd::of(object.get().as_bytes(), &["metadata", "resourceVersion"])
+            .text
+            .is_some_and(|text| is_version(&text))
 }
 
 /// Whether an API server refuses an object with this finding. Names and ports are only warnings, because objects of a cluster may

@@ -13,6 +13,7 @@ use roster_engine::{
     },
     reason::Finding,
 };
+use roster_lint::split_place;
 use roster_manifests::{
     decode::{self, Document, Source},
     inventory::Findings,
@@ -106,10 +107,8 @@ impl RenderedUnit {
 
     /// The line in a message that begins with a place of the text, and what follows that.
     fn split_place<'m>(&self, message: &'m str) -> Option<(usize, &'m str)> {
-        let (line, rest) = message.strip_prefix(&self.name)?.strip_prefix(':')?.split_once(':')?;
-        let (column, rest) = rest.split_once(": ")?;
-        column.parse::<usize>().ok()?;
-        Some((line.parse().ok()?, rest))
+        let (place, rest) = split_place(&self.name, message);
+        place.map(|(line, _)| (line, rest))
     }
 
     /// The documents and the fields, by the files that they come from.

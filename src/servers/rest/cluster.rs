@@ -41,7 +41,7 @@ use super::{
     input::{decode_error, errors},
     limits::{ANSWER_PER_BYTE, CANDIDATES_PER_OBJECT, MAX_ASSUMED_PODS, MAX_CANDIDATES, MAX_CLUSTER_ANSWER},
     object_memory::ObjectMemory,
-    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params},
+    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, WriteParams},
     problem::{ApiError, ProblemKind},
     problem_responses,
     schema::{
@@ -65,7 +65,7 @@ use crate::runtime::{
     post,
     path = "/v1/cluster",
     tag = "compute",
-    params(OptionParams, ControllersParam),
+    params(OptionParams, WriteParams, ControllersParam),
     request_body(
         description = "All objects of a cluster, of mixed kinds.",
         content(
@@ -81,7 +81,7 @@ use crate::runtime::{
     ),
 )]
 pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -> Result<Response, ApiError> {
-    let params = Params::read(request.uri(), &[PLAN_PARAMS])?;
+    let params = Params::read(request.uri(), &[PLAN_PARAMS, WriteParams::NAMES])?;
     let exchange = Exchange::of(request.extensions());
     let format = match body::format(request.headers())? {
         Format::Json | Format::Ndjson => decode::InputFormat::Json,

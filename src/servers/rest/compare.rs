@@ -14,7 +14,7 @@ use super::{
     RestApp,
     compute::{JsonAnswer, compute},
     input::{self, PlanInput},
-    params::{AgainstParam, ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
+    params::{AgainstParam, ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam, WriteParams},
     plan::plan_once,
     problem::{ApiError, InputError, ProblemKind},
     problem_responses,
@@ -32,7 +32,7 @@ use super::{
     post,
     path = "/v1/compare",
     tag = "compute",
-    params(ServiceParam, OptionParams, ControllersParam, AgainstParam),
+    params(ServiceParam, OptionParams, WriteParams, ControllersParam, AgainstParam),
     request_body(
         description = "The state of one Service, as for `/v1/plan`.",
         content(
@@ -46,7 +46,7 @@ use super::{
     ),
 )]
 pub(super) async fn compare(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
-    let params = Params::read(request.uri(), &[&["service", "against"], PLAN_PARAMS])?;
+    let params = Params::read(request.uri(), &[&["service", "against"], PLAN_PARAMS, WriteParams::NAMES])?;
     let Some(against) = params.against else {
         let detail = "the parameter is missing".to_owned();
         let error = InputError { pointer: None, parameter: Some("against".to_owned()), detail: detail.clone() };

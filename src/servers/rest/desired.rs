@@ -13,7 +13,7 @@ use super::{
     RestApp,
     compute::{JsonAnswer, compute},
     input::{self, PlanInput},
-    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
+    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam, WriteParams},
     plan::plan_once,
     problem::ApiError,
     problem_responses,
@@ -35,7 +35,7 @@ use super::{
     post,
     path = "/v1/endpoints",
     tag = "compute",
-    params(ServiceParam, OptionParams, ControllersParam),
+    params(ServiceParam, OptionParams, WriteParams, ControllersParam),
     request_body(
         description = "The state of one Service, as for `/v1/plan`.",
         content(
@@ -70,7 +70,7 @@ pub(super) async fn endpoints(State(app): State<Arc<RestApp>>, request: Request)
     post,
     path = "/v1/endpointslices",
     tag = "compute",
-    params(ServiceParam, OptionParams, ControllersParam),
+    params(ServiceParam, OptionParams, WriteParams, ControllersParam),
     request_body(
         description = "The state of one Service, as for `/v1/plan`.",
         content(
@@ -105,7 +105,7 @@ async fn desired(
     controllers: fn(&PlanInput<'_>) -> &'static [Controller],
     answer: fn(&PlanInput<'_>, &Plan) -> Result<JsonAnswer, ApiError>,
 ) -> Result<JsonAnswer, ApiError> {
-    let params = Params::read(request.uri(), &[&["service"], PLAN_PARAMS])?;
+    let params = Params::read(request.uri(), &[&["service"], PLAN_PARAMS, WriteParams::NAMES])?;
     compute(app, request, move |app, posted| {
         input::answer(&posted, &params, |input| {
             let plan = plan_once(app, input, controllers(input), input.options)?;

@@ -12,7 +12,7 @@ use super::{
     RestApp,
     compute::{JsonAnswer, compute},
     input,
-    params::{OPTION_PARAMS, OptionParams, Params, ServiceParam},
+    params::{OPTION_PARAMS, OptionParams, Params, ServiceParam, WriteParams},
     problem::ApiError,
     problem_responses,
     schema::{
@@ -31,7 +31,7 @@ use super::{
     post,
     path = "/v1/explain",
     tag = "compute",
-    params(ServiceParam, OptionParams),
+    params(ServiceParam, OptionParams, WriteParams),
     request_body(
         description = "The state of one Service, as for `/v1/plan`; `controllers` is ignored.",
         content(
@@ -45,7 +45,7 @@ use super::{
     ),
 )]
 pub(super) async fn explain(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
-    let params = Params::read(request.uri(), &[&["service"], OPTION_PARAMS])?;
+    let params = Params::read(request.uri(), &[&["service"], OPTION_PARAMS, WriteParams::NAMES])?;
     compute(&app, request, move |_, posted| {
         input::answer(&posted, &params, |input| {
             let mut explanation = input.explain()?;

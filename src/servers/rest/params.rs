@@ -49,15 +49,6 @@ pub(crate) struct OptionParams {
     /// `--mirroring-max-endpoints-per-subset` of kube-controller-manager.
     #[param(rename = "maxEndpointsPerSubset", required = false, nullable = false, minimum = 1, maximum = 1000)]
     max_endpoints_per_subset: Option<i32>,
-    /// Which objects get the defaults that an API server fills in: those with neither `uid` nor `resourceVersion`
-    /// (`auto`), all, or none. Default: `auto`.
-    #[param(required = false, nullable = false)]
-    defaults: Option<DefaultsName>,
-    /// The address families of the cluster, separated by commas. Default: IPv4, or IPv4 and IPv6 if a
-    /// Service needs IPv6 or both.
-    #[param(rename = "ipFamilies", required = false, nullable = false, style = Form, explode = false, min_items = 1,
-        max_items = 2)]
-    ip_families: Option<BTreeSet<FamilyName>>,
 }
 
 /// What an API server fills in when objects are written.
@@ -178,12 +169,10 @@ pub(crate) enum FamilyName {
 }
 
 /// The names of [`OptionParams`].
-pub(crate) const OPTION_PARAMS: &[&str] =
-    &["compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset", "defaults", "ipFamilies"];
+pub(crate) const OPTION_PARAMS: &[&str] = &["compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
 
 /// The names of [`OptionParams`] and [`ControllersParam`].
-pub(crate) const PLAN_PARAMS: &[&str] =
-    &["controllers", "compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset", "defaults", "ipFamilies"];
+pub(crate) const PLAN_PARAMS: &[&str] = &["controllers", "compat", "maxEndpointsPerSlice", "maxEndpointsPerSubset"];
 
 impl Params {
     /// Reads the query of `uri`. Names that are not in `known` are errors: a typing error must not
@@ -281,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_query_is_read_whole_or_refused() {
-        let known: &[&[&str]] = &[&["service"], PLAN_PARAMS];
+        let known: &[&[&str]] = &[&["service"], PLAN_PARAMS, WriteParams::NAMES];
         for (query, want) in [
             ("", Ok(Params::default())),
             (
@@ -321,7 +310,7 @@ mod tests {
 
     #[test]
     fn an_unknown_parameter_may_be_a_mistyped_one() {
-        let known: &[&[&str]] = &[&["service"], PLAN_PARAMS];
+        let known: &[&[&str]] = &[&["service"], PLAN_PARAMS, WriteParams::NAMES];
         for (query, want) in [
             ("compt=1.30", "unknown parameter; did you mean compat?"),
             ("Service=a/b", "unknown parameter; did you mean service?"),

@@ -12,7 +12,7 @@ use super::{
     RestApp,
     compute::{JsonAnswer, compute},
     input::{self, PlanInput},
-    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam},
+    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam, WriteParams},
     problem::ApiError,
     problem_responses,
     schema::{
@@ -38,7 +38,7 @@ use super::{
     post,
     path = "/v1/plan",
     tag = "compute",
-    params(ServiceParam, OptionParams, ControllersParam),
+    params(ServiceParam, OptionParams, WriteParams, ControllersParam),
     request_body(
         description = "The state of one Service.",
         content(
@@ -52,7 +52,7 @@ use super::{
     ),
 )]
 pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
-    let params = Params::read(request.uri(), &[&["service"], PLAN_PARAMS])?;
+    let params = Params::read(request.uri(), &[&["service"], PLAN_PARAMS, WriteParams::NAMES])?;
     compute(&app, request, move |app, posted| {
         input::answer(&posted, &params, |input| {
             let mut plan = plan_once(app, input, &Controller::ALL, input.options)?;

@@ -21,7 +21,7 @@ use roster_manifests::{
 };
 use roster_validation as validation;
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use super::{
     RestApp,
@@ -186,8 +186,7 @@ fn refused(
     at: &str,
     answer: OfflineReview,
 ) -> OfflineReview {
-    let changed = answer.object.as_ref().and_then(|object| to_raw_value(object).ok());
-    let refused = validation::refusals_of_write(object, changed.as_deref(), old, key);
+    let refused = validation::refusals_of_write(object, answer.object.as_ref(), old, key);
     answer.refused_for(refused.into_iter().map(|finding| within(at, finding)).collect())
 }
 

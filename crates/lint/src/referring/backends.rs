@@ -4,7 +4,7 @@ use roster_engine::model::{TargetPort, Text, wire::nullable};
 use roster_manifests::inventory::workloads::ServiceReference;
 use serde::Deserialize;
 
-use super::{ReferringObject, reference};
+use super::{GATEWAY, ReferringObject, reference};
 
 /// A reference to a Service and its port.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ const HTTPS: i32 = 443;
 pub(super) fn of(object: ReferringObject<'_>) -> Vec<Backend> {
     match (object.group, object.kind) {
         ("networking.k8s.io", "Ingress") => of_ingress(object),
-        ("gateway.networking.k8s.io", _) => of_route(object),
+        (GATEWAY, _) => of_route(object),
         ("admissionregistration.k8s.io", _) => of_webhooks(object),
         ("apiregistration.k8s.io", _) => of_api_service(object).into_iter().collect(),
         ("apiextensions.k8s.io", _) => of_conversion(object).into_iter().collect(),

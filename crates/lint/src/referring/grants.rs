@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use roster_engine::model::{Text, wire::nullable};
 use serde::Deserialize;
 
-use super::{Backend, ReferringObject};
+use super::{Backend, GATEWAY, ReferringObject};
 
 /// What may be referred to from other namespaces.
 #[derive(Debug, Default)]
@@ -78,7 +78,7 @@ impl Grants {
             return;
         };
         let to: Vec<GrantTo> = to.into_iter().filter(|to| to.group.is_empty() && to.kind == "Service").collect();
-        for from in from.iter().filter(|from| from.group == "gateway.networking.k8s.io") {
+        for from in from.iter().filter(|from| from.group == GATEWAY) {
             for to in &to {
                 let name = to.name.clone().filter(|name| !name.is_empty());
                 let from = (from.kind.clone(), from.namespace.clone());

@@ -4,7 +4,6 @@ mod backends;
 mod grants;
 mod selectors;
 
-use roster_engine::model::json::raw::api_group;
 use roster_manifests::inventory::workloads::{Comparison, NamedService, SelectedObjects, ServiceReference};
 use serde::de::DeserializeOwned;
 
@@ -44,39 +43,40 @@ impl ReferringObject<'_> {
     }
 }
 
-/// Whether objects of a kind are read.
-pub(crate) fn is_read(kind: &str, group: &str) -> bool {
-    const GROUPS: [&str; 8] = [
-        "admissionregistration.k8s.io",
-        "apiextensions.k8s.io",
-        "apiregistration.k8s.io",
-        "extensions",
-        "gateway.networking.k8s.io",
-        "monitoring.coreos.com",
-        "networking.k8s.io",
-        "policy",
-    ];
-    KINDS.contains(&kind) && GROUPS.contains(&group)
+/// The kinds that are read, each with its group.
+const KINDS: [(&str, &str); 15] = [
+    ("Ingress", "networking.k8s.io"),
+    ("HTTPRoute", GATEWAY),
+    ("GRPCRoute", GATEWAY),
+    ("TCPRoute", GATEWAY),
+    ("TLSRoute", GATEWAY),
+    ("UDPRoute", GATEWAY),
+    ("ReferenceGrant", GATEWAY),
+    ("ReferencePolicy", GATEWAY),
+    ("ValidatingWebhookConfiguration", "admissionregistration.k8s.io"),
+    ("MutatingWebhookConfiguration", "admissionregistration.k8s.io"),
+    ("APIService", "apiregistration.k8s.io"),
+    ("CustomResourceDefinition", "apiextensions.k8s.io"),
+    ("ServiceMonitor", MONITORING),
+    ("PodMonitor", MONITORING),
+    ("PodDisruptionBudget", "policy"),
+];
+
+/// The group of the Gateway API.
+const GATEWAY: &str = "gateway.networking.k8s.io";
+/// The group of the Prometheus operator.
+const MONITORING: &str = "monitoring.coreos.com";
+
+/// Whether an object is of a kind that is read. Another group may have a kind of the same name.
+pub(crate) fn is_read(item: &ReviewedObject<'_>) -> bool {
+    group_of(item).is_some()
 }
 
-/// The kinds that are read.
-const KINDS: [&str; 15] = [
-    "Ingress",
-    "HTTPRoute",
-    "GRPCRoute",
-    "TCPRoute",
-    "TLSRoute",
-    "UDPRoute",
-    "ReferenceGrant",
-    "ReferencePolicy",
-    "ValidatingWebhookConfiguration",
-    "MutatingWebhookConfiguration",
-    "APIService",
-    "CustomResourceDefinition",
-    "ServiceMonitor",
-    "PodMonitor",
-    "PodDisruptionBudget",
-];
+/// The group of an object of a kind that is read.
+fn group_of(item: &ReviewedObject<'_>) -> Option<&'static str> {
+    let (_, group) = KINDS.iter().find(|(kind, _)| *kind == item.key.kind)?;
+    Some(*group).filter(|group| *group == item.api_group())
+}
 
 /// Reads the objects of an input that refer to others, but for those after `most` references. `namespace` is that of objects
 /// without one.
@@ -88,21 +88,21 @@ pub(crate) fn read<'a>(
 ) -> ReferringObjects<'a> {
     let (mut backends, mut selecting) = (Vec::new(), Vec::new());
     let mut grants = Grants::default();
-    let is_read = |item: &ReviewedObject<'_>| KINDS.contains(&item.key.kind.as_str()) && !item.is_mixture();
-    for (document, item) in items.iter().enumerate().filter(|(_, item)| is_read(item)) {
-        let (key, group) = (placed(&item.key, namespace), api_group(&item.document.raw));
+    for (document, item) in items.iter().enumerate() {
+        let Some(group) = group_of(item).filter(|_| !item.is_mixture()) else { continue };
+        let key = placed(&item.key, namespace);
         let object = ReferringObject {
             document,
             kind: &key.kind,
-            group: &group,
+            group,
             namespace: &key.namespace,
             text: item.document.raw.get(),
         };
         match object.group {
-            "gateway.networking.k8s.io" if object.kind.starts_with("Reference") => {
+            GATEWAY if object.kind.starts_with("Reference") => {
                 grants.add(object, item.is_listed || item.key.namespace.is_empty());
             }
-            "monitoring.coreos.com" | "policy" if selecting.len() < most => selecting.extend(selectors::of(object)),
+            MONITORING | "policy" if selecting.len() < most => selecting.extend(selectors::of(object)),
             _ if backends.len() < most => {
                 backends.extend(backends::of(object));
                 backends.truncate(most);

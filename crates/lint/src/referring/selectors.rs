@@ -4,7 +4,7 @@ use roster_engine::model::{LabelSelector, Labels, Text, wire::nullable};
 use roster_manifests::inventory::workloads::{Comparison, ObjectSelections, ObjectSelector, SelectedObjects};
 use serde::Deserialize;
 
-use super::ReferringObject;
+use super::{MONITORING, ReferringObject};
 
 /// Most namespaces in which a monitor is looked for.
 const MAX_NAMESPACES: usize = 16;
@@ -81,8 +81,8 @@ struct MonitoredPort {
 /// The selector of an object.
 pub(super) fn of(object: ReferringObject<'_>) -> Option<Selecting> {
     let kind = match (object.group, object.kind) {
-        ("monitoring.coreos.com", "ServiceMonitor") => SelectingKind::ServiceMonitor,
-        ("monitoring.coreos.com", "PodMonitor") => SelectingKind::PodMonitor,
+        (MONITORING, "ServiceMonitor") => SelectingKind::ServiceMonitor,
+        (MONITORING, "PodMonitor") => SelectingKind::PodMonitor,
         ("policy", "PodDisruptionBudget") => SelectingKind::Budget,
         _ => return None,
     };

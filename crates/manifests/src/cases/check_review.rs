@@ -68,11 +68,10 @@ pub(super) fn check(wanted: &ReviewExpectation, input: &TestInput<'_>) -> Differ
 
 /// Why an API server would not store the object that the webhook allows.
 fn refusals(object: &RawValue, stored: Option<&RawValue>, answer: &OfflineReview) -> Vec<String> {
-    let changed = answer.object.as_ref().and_then(|object| serde_json::value::to_raw_value(object).ok());
     let line = |f: Finding| {
         let at = f.pointer.map(|at| format!("{at}: ")).unwrap_or_default();
         format!("an API server refuses the object: {}: {at}{}", f.code, f.message)
     };
-    let refused = validation::refusals_of_write(object, changed.as_deref(), stored, &object_key(object));
+    let refused = validation::refusals_of_write(object, answer.object.as_ref(), stored, &object_key(object));
     refused.into_iter().map(line).collect()
 }

@@ -8,7 +8,7 @@ use roster_engine::{
         EndpointSlice, Endpoints, HeapSize, Labels, Node, NodePool, ObjectKey, Pod, Resource, ResourceScope, Service,
         Text,
         defaults::Defaults,
-        json::{message::shortened, path::PathEnd},
+        json::{message::shortened, path::PathEnd, raw::has_uid},
         names,
     },
     reason::{Finding, Reason},
@@ -121,15 +121,11 @@ pub(super) fn note_refused(text: &str, meta: &TypeMeta, place: ObjectPlace<'_>, 
         Pointer::Index(_, index) => index.max(place.document),
         _ => place.document,
     };
-    let is_stored = || PathEnd::of(text.as_bytes(), &["metadata", "uid"]).steps == 2;
-    if !place.finds_refused || index >= MOST_COMPARED || text.len() > MAX_COMPARED || is_stored() {
+    if !place.finds_refused || index >= MOST_COMPARED || text.len() > MAX_COMPARED || has_uid(text) {
         return;
     }
     let Ok(object) = serde_json::from_str::<&RawValue>(text) else { return };
-    let mut key = ObjectKey { kind: shortened(&meta.kind).into(), ..name(text) };
-    if Resource::of("", &meta.kind).is_some_and(|r| r.scope() == ResourceScope::Namespaced) {
-        key.namespace = placed(key.namespace, &place.defaults);
-    }
+    let key = named_key(text, &meta.kind, &place.defaults);
     // The fields of a request say of which kind their objects are, not of which version.
     let api_version = match (meta.api_version.as_str(), meta.kind.as_str()) {
         ("", "EndpointSlice") => "discovery.k8s.io/v1",
@@ -263,13 +259,19 @@ pub(super) fn problem(fault: FieldFault, text: &str, kind: &str, place: ObjectPl
     if place.document > 0 {
         places = format!("{places} (document {})", place.document + 1);
     }
+    let key = named_key(text, kind, &place.defaults);
+    let pointer = Some(fault.pointer).filter(|p| !p.is_empty());
+    Finding { pointer, ..Finding::new(fault.reason, key, format!("{places}: {}", fault.why)) }
+}
+
+/// The key of an object in a finding.
+fn named_key(text: &str, kind: &str, defaults: &Defaults<'_>) -> ObjectKey {
     let mut key = ObjectKey { kind: shortened(kind).into(), ..name(text) };
     // An object of the whole cluster has no namespace.
     if Resource::of("", kind).is_some_and(|r| r.scope() == ResourceScope::Namespaced) {
-        key.namespace = placed(key.namespace, &place.defaults);
+        key.namespace = placed(key.namespace, defaults);
     }
-    let pointer = Some(fault.pointer).filter(|p| !p.is_empty());
-    Finding { pointer, ..Finding::new(fault.reason, key, format!("{places}: {}", fault.why)) }
+    key
 }
 
 fn at(text: &str, offset: usize, place: ObjectPlace<'_>) -> Position {

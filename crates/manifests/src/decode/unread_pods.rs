@@ -4,7 +4,7 @@ use roster_engine::model::{
     Labels, Resource,
     json::{
         path::PathEnd,
-        raw::{JsonMembers, JsonNode},
+        raw::{JsonMembers, JsonNode, has_uid},
     },
 };
 use serde_json::{Value, json, value::RawValue};
@@ -27,7 +27,7 @@ pub(super) fn unread_pods(meta: &TypeMeta, text: &str) -> Option<UnreadPods> {
             let resource = Resource::ALL.iter().find(|resource| resource.kind() == meta.kind).copied();
             match resource {
                 Some(Resource::Service | Resource::HorizontalPodAutoscaler) => Some(UnreadPods::None),
-                Some(resource) if is_workload(resource) && !is_recorded(text) => Some(pods_of(Some(resource), text)),
+                Some(resource) if is_workload(resource) && !has_uid(text) => Some(pods_of(Some(resource), text)),
                 _ => has_containers(text).then(|| pods_of(None, text)),
             }
         }
@@ -38,10 +38,6 @@ pub(super) fn unread_pods(meta: &TypeMeta, text: &str) -> Option<UnreadPods> {
         | InputKind::NodePool
         | InputKind::List => None,
     }
-}
-
-fn is_recorded(text: &str) -> bool {
-    PathEnd::of(text.as_bytes(), &["metadata", "uid"]).steps == 2
 }
 
 fn is_workload(resource: Resource) -> bool {
@@ -58,7 +54,7 @@ const POD_SPECS: [&[&str]; 3] = [
 
 /// Whether an object has containers. One of a cluster is what a custom resource is: the cluster knows its kind.
 fn has_containers(text: &str) -> bool {
-    if is_recorded(text) {
+    if has_uid(text) {
         return false;
     }
     POD_SPECS.iter().any(|path| PathEnd::of(text.as_bytes(), path).steps == path.len())

@@ -11,6 +11,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
+use super::path::PathEnd;
 use crate::model::ObjectKey;
 
 /// A JSON value: text from the input, or a value made of such parts.
@@ -266,6 +267,11 @@ pub fn api_group(raw: &RawValue) -> String {
     let object = JsonMembers::read(raw).unwrap_or_default();
     let api_version = object.text("apiVersion");
     api_version.split_once('/').map_or_else(String::new, |(group, _)| group.to_owned())
+}
+
+/// Whether an object, as JSON text, was stored in a cluster: it has a uid. Reading ends there.
+pub fn has_uid(object: &str) -> bool {
+    PathEnd::of(object.as_bytes(), &["metadata", "uid"]).steps == 2
 }
 
 /// Whether the API server makes the name of an object: it has only a `generateName`.

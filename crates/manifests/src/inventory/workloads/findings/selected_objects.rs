@@ -160,7 +160,7 @@ impl<'a> ObjectSelections<'a> {
         let versions = match search.run()? {
             Selected::Here(selection) => vec![selection],
             // A test may apply a file with any other.
-            Selected::Nearest(versions) if !self.is_of_test(document) => versions,
+            Selected::Nearest(versions) if !self.namespaces.is_in_test(document) => versions,
             Selected::Nearest(_) | Selected::Possibly | Selected::Beyond(..) => return Ok(SelectedObjects::Unknown),
             Selected::Nothing => return self.no_pods(namespace, manifests, &search),
         };
@@ -214,7 +214,7 @@ impl<'a> ObjectSelections<'a> {
         for places in self.meant_places(namespace) {
             found.extend(self.services_in(of.labels, places)?);
         }
-        if self.is_of_test(of.document) {
+        if self.namespaces.is_in_test(of.document) {
             let unit = self.namespaces.units.unit(of.document);
             found.retain(|place| unit.contains(&self.documents[*place]));
         }
@@ -257,7 +257,7 @@ impl<'a> ObjectSelections<'a> {
         let is_open = services.any(|service| !self.namespaces.is_judged(service.document))
             || manifests.services.is_empty()
             || manifests.custom_resources.is_some();
-        if is_open || of.namespace == "kube-system" || self.is_of_test(of.document) {
+        if is_open || of.namespace == "kube-system" || self.namespaces.is_in_test(of.document) {
             return Ok(SelectedObjects::Unknown);
         }
         if let Some(service) = self.selectors.get(&(&manifests.services[0].object.meta.namespace, of.labels)) {
@@ -290,10 +290,6 @@ impl<'a> ObjectSelections<'a> {
             let severity = if nearest.is_alike() { Severity::Warning } else { Severity::Info };
             SelectedObjects::Nothing { severity, message: nothing_matches("no Service", &nearest) }
         }))
-    }
-
-    fn is_of_test(&self, document: usize) -> bool {
-        self.namespaces.in_tests.get(document).copied().unwrap_or_default()
     }
 }
 

@@ -93,7 +93,7 @@ impl<'a> ServiceReferences<'_, 'a> {
         if let Some(first) = places.first() {
             // A test may apply a file with any other.
             let unit = self.namespaces.units.unit(*document);
-            if self.is_test(*document) && !unit.contains(&manifests.services[*first].document) {
+            if self.namespaces.is_in_test(*document) && !unit.contains(&manifests.services[*first].document) {
                 return NamedService::Unknown;
             }
             let found = places.iter().take(MAX_VERSIONS).map(|place| manifests.services[*place]);
@@ -147,11 +147,7 @@ impl<'a> ServiceReferences<'_, 'a> {
         let unit = self.namespaces.units.unit(document);
         let first = of.services.partition_point(|service| service.document < unit.start);
         let has_service = of.services.get(first).is_some_and(|service| service.document < unit.end);
-        self.is_test(document) && !has_service
-    }
-
-    fn is_test(&self, document: usize) -> bool {
-        self.namespaces.in_tests.get(document).copied().unwrap_or_default()
+        self.namespaces.is_in_test(document) && !has_service
     }
 
     /// The name that was probably meant.

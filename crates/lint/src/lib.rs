@@ -5,7 +5,7 @@
 //!            └─ each unit, and all objects: what does not fit together ─┘
 //! ```
 //!
-//! [`check`] is for manifests that somebody is about to write. [`review`] answers for objects as the webhook would.
+//! [`check`] is for manifests that somebody is about to write. [`review()`] answers for objects as the webhook would.
 
 mod baseline;
 mod cluster_findings;

@@ -18,14 +18,8 @@ pub struct LintRule {
     pub fix: &'static str,
     /// Manifests in which it finds something.
     pub example: &'static str,
-    /// What it looks at, and how.
-    pub(crate) check: RuleCheck,
-}
-
-/// What a rule looks at, and its check.
-pub(crate) enum RuleCheck {
-    /// Everything that was read.
-    All(fn(&ReferringObjects<'_>, &mut Vec<RuleFault>)),
+    /// Finds it in everything that was read.
+    pub(crate) check: fn(&ReferringObjects<'_>, &mut Vec<RuleFault>),
 }
 
 /// What a rule found in an object.
@@ -45,9 +39,7 @@ impl LintRule {
     /// What it finds.
     pub(crate) fn faults(&self, objects: &ReferringObjects<'_>) -> Vec<RuleFault> {
         let mut faults = Vec::new();
-        match self.check {
-            RuleCheck::All(check) => check(objects, &mut faults),
-        }
+        (self.check)(objects, &mut faults);
         faults
     }
 }

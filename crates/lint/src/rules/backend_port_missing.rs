@@ -8,7 +8,7 @@ use roster_manifests::inventory::workloads::NamedService;
 
 use crate::{
     referring::{Backend, BackendPort, ReferringObjects},
-    rule::{LintRule, RuleCheck, RuleFault},
+    rule::{LintRule, RuleFault},
 };
 
 pub(super) static RULE: LintRule = LintRule {
@@ -39,7 +39,7 @@ spec:
   - port: 80
     targetPort: 8080
 ",
-    check: RuleCheck::All(check),
+    check,
 };
 
 /// How many ports of a Service are named.

@@ -8,7 +8,7 @@ use roster_manifests::inventory::workloads::NamedService;
 
 use crate::{
     referring::ReferringObjects,
-    rule::{LintRule, RuleCheck, RuleFault},
+    rule::{LintRule, RuleFault},
 };
 
 pub(super) static RULE: LintRule = LintRule {
@@ -37,7 +37,7 @@ spec:
   ports:
   - port: 80
 ",
-    check: RuleCheck::All(check),
+    check,
 };
 
 fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {

@@ -5,7 +5,7 @@ use roster_engine::reason::Severity;
 use super::monitor_selects_nothing::nothing;
 use crate::{
     referring::{ReferringObjects, SelectingKind},
-    rule::{LintRule, RuleCheck, RuleFault},
+    rule::{LintRule, RuleFault},
 };
 
 pub(super) static RULE: LintRule = LintRule {
@@ -31,7 +31,7 @@ spec:
     metadata: { labels: { app: web } }
     spec: { containers: [{ name: web, image: web }] }
 ",
-    check: RuleCheck::All(check),
+    check,
 };
 
 fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {

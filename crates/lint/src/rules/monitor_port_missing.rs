@@ -8,7 +8,7 @@ use roster_manifests::inventory::workloads::SelectedObjects;
 
 use crate::{
     referring::{ReferringObjects, SelectingKind},
-    rule::{LintRule, RuleCheck, RuleFault},
+    rule::{LintRule, RuleFault},
 };
 
 pub(super) static RULE: LintRule = LintRule {
@@ -33,7 +33,7 @@ spec:
   ports:
   - { name: http, port: 80, targetPort: metrics }
 ",
-    check: RuleCheck::All(check),
+    check,
 };
 
 fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {

@@ -5,7 +5,7 @@ use roster_manifests::inventory::workloads::SelectedObjects;
 
 use crate::{
     referring::{ReferringObjects, Selecting, SelectingKind},
-    rule::{LintRule, RuleCheck, RuleFault},
+    rule::{LintRule, RuleFault},
 };
 
 pub(super) static RULE: LintRule = LintRule {
@@ -31,7 +31,7 @@ spec:
   ports:
   - { name: metrics, port: 9090 }
 ",
-    check: RuleCheck::All(check),
+    check,
 };
 
 fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {

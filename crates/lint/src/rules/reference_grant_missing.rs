@@ -5,7 +5,7 @@ use roster_manifests::inventory::workloads::NamedService;
 
 use crate::{
     referring::ReferringObjects,
-    rule::{LintRule, RuleCheck, RuleFault},
+    rule::{LintRule, RuleFault},
 };
 
 pub(super) static RULE: LintRule = LintRule {
@@ -31,7 +31,7 @@ spec:
   ports:
   - port: 80
 ",
-    check: RuleCheck::All(check),
+    check,
 };
 
 fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {

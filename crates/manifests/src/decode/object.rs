@@ -113,9 +113,9 @@ pub(super) fn add(
 
 /// Notes what an API server would not store of an object. One that has a uid was stored.
 pub(super) fn note_refused(text: &str, meta: &TypeMeta, place: ObjectPlace<'_>, into: &mut Inventory) {
-    /// Nobody writes larger objects or longer lists by hand. It takes ten times as long as to read an object, and values take many
-    /// times their text.
-    const MAX_COMPARED: usize = 64 << 10;
+    /// It takes ten times as long as to read an object, and values take many times their text. `kubectl apply` cannot store larger
+    /// objects, since the annotation with their text may have no more. Nobody writes longer lists by hand.
+    const MAX_COMPARED: usize = 256 << 10;
     const MOST_COMPARED: usize = 4096;
     let index = match place.pointer {
         Pointer::Index(_, index) => index.max(place.document),

@@ -149,7 +149,7 @@ const CASES: &[Case] = &[
         name: "an external address",
         object: r#"{"apiVersion":"v1","kind":"Service","metadata":{"name":"external"},
             "spec":{"externalIPs":["203.0.113.9"],"ports":[{"port":80}]}}"#,
-        default: Some("203.0.113.9 is not allowed: no policy allows any range (external-ip)"),
+        default: Some("203.0.113.9 is allowed by no policy, and may be another's (external-ip)"),
         enforced: Some("denied the request: spec.externalIPs[0]"),
     },
     Case {

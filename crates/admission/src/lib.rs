@@ -67,7 +67,7 @@ pub struct Unreadable {
 /// assert!(decision.allowed());
 /// assert_eq!(
 ///     decision.warnings,
-///     ["spec.externalIPs[0]: 203.0.113.9 is not allowed: no policy allows any range (external-ip)"],
+///     ["spec.externalIPs[0]: 203.0.113.9 is allowed by no policy, and may be another's (external-ip)"],
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -321,7 +321,7 @@ code_table! {
     MissingProtocol("missing-protocol", Warning, "Write protocol: TCP, or read the object back from the API server.");
     /// A port of a Service has no `targetPort`, though the Service comes from a cluster, where an API server fills in the number of `port`. Roster adds nothing to such objects, and plans port 0.
     MissingTargetPort("missing-target-port", Warning, "Set targetPort; an API server fills in the value of port.");
-    /// kube-apiserver 1.37 does not have the kind in this `apiVersion`: one of them is misspelt, or a release removed the version. Custom resources are not meant. In `v1`, a kind like none of Kubernetes' is a warning: other programs have files with this version.
+    /// kube-apiserver 1.37 does not have the kind in this `apiVersion`: one of them is misspelt, or a release removed the version. Custom resources are not meant. In `v1`, a kind like none of Kubernetes' is an info: other programs have files with this version.
     UnknownKind("unknown-kind", Error, "Write the apiVersion and kind in the message; `kubectl api-resources` lists those of a cluster.");
     /// The published schema of the kind does not have a field of this name. `kubectl` refuses the object; without its validation, the field is dropped.
     UnknownField("unknown-field", Error, "Correct the name of the field, or move the field to where it belongs.");
@@ -354,7 +354,8 @@ impl Reason {
         match self {
             Self::TargetPortUndeclared => &[Info, Warning],
             Self::InvalidName | Self::InvalidPort => &[Warning, Error],
-            Self::InvalidValue | Self::UnknownKind => &[Error, Warning],
+            Self::InvalidValue => &[Error, Warning],
+            Self::UnknownKind => &[Error, Info],
             Self::NamedPortMissing | Self::ProtocolMismatch => &[Error, Warning, Info],
             Self::OtherNamespace
             | Self::SelectorMatchesNoTemplate

@@ -153,7 +153,7 @@ fn read_text(
     room: &mut InputRoom,
     source: &Source<'_>,
 ) -> ReadFile {
-    let ReadableText { json, format, broken, limit, is_ytt_template } =
+    let ReadableText { json, format, broken, limit, is_template } =
         match room.text(input, &Source { name: &name, ..*source }) {
             Ok(read) => read,
             Err(DecodeError { reason: DecodeReason::Io(error), .. }) => {
@@ -164,7 +164,7 @@ fn read_text(
     let whole = |why, text: Option<String>| {
         ReadFile::Skipped(SkippedText { file: SkippedFile::whole(&name, why), template: text })
     };
-    if is_ytt_template {
+    if is_template {
         return whole(Skip::Template, Some(json));
     }
     let is_empty = json.trim_ascii().is_empty();

@@ -47,6 +47,11 @@ impl<'k> Faults<'k> {
         self.push(code, Severity::Warning, at, || message.into());
     }
 
+    /// Adds a finding about what is right for another program.
+    pub(super) fn note(&mut self, code: Reason, at: impl Display, message: impl Into<String>) {
+        self.push(code, Severity::Info, at, || message.into());
+    }
+
     fn push(&mut self, code: Reason, severity: Severity, at: impl Display, message: impl FnOnce() -> String) {
         let at = at.to_string();
         // One finding for one field.

@@ -47,7 +47,7 @@ pub(super) fn check(
                     faults.add(Reason::UnknownKind, field, format!("{message}; did you mean {version} {kind}?"));
                 }
                 // Other programs write files with apiVersion v1 as well.
-                None if api_version == "v1" => faults.warn(Reason::UnknownKind, "/kind", message),
+                None if api_version == "v1" => faults.note(Reason::UnknownKind, "/kind", message),
                 None => faults.add(Reason::UnknownKind, field, message),
             }
         }

@@ -167,7 +167,7 @@ fn types_that_kubernetes_does_not_have_are_found() {
         ),
         // As kubectl does: what has items is a list, whatever it is called.
         ("apiVersion: v1\nkind: ServicesList\nitems: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]", &[], 1),
-        ("apiVersion: v1\nkind: Foo", &["warning unknown-kind Kubernetes 1.37 has no kind \"Foo\" in \"v1\""], 1),
+        ("apiVersion: v1\nkind: Foo", &["info unknown-kind Kubernetes 1.37 has no kind \"Foo\" in \"v1\""], 1),
         // `OpenShift` served it there.
         ("apiVersion: v1\nkind: Route", &[], 1),
         ("apiVersion: v1\nkind: ConfigMap", &[], 1),
@@ -203,7 +203,7 @@ fn types_that_kubernetes_does_not_have_are_found() {
 
 #[test]
 fn kinds_that_are_not_checked_are_named() {
-    let many: Vec<String> = (0..10).map(|i| format!("v1 Kind{i}")).collect();
+    let many: Vec<String> = (0..10).map(|i| format!("example.com/v1 Kind{i}")).collect();
     for (metas, want) in [
         (vec!["v1 Service"], "1 document: 0 errors, 0 warnings"),
         (
@@ -216,7 +216,7 @@ fn kinds_that_are_not_checked_are_named() {
         ),
         (
             many.iter().map(String::as_str).collect(),
-            "not checked: 10 objects of other kinds (Kind0, Kind1, Kind2, Kind3, Kind4, Kind5, Kind6, Kind7, and 2 more kinds)",
+            "not checked: 10 objects of other kinds (Kind0 of example.com, Kind1 of example.com, Kind2 of example.com, Kind3 of example.com, Kind4 of example.com, Kind5 of example.com, Kind6 of example.com, Kind7 of example.com, and 2 more kinds)",
         ),
     ] {
         let documents = metas.iter().enumerate().map(|(i, meta)| {

@@ -83,8 +83,8 @@ fn a_table_shows_the_answer_for_each_object() {
     let want = "\
 OBJECT            ANSWER   RULE                         MESSAGE
 Service shop/web  changed  tolerate-unready-annotation  spec.publishNotReadyAddresses: is false, but the annotation says true; set to true
-Service shop/api  warned   external-ip                  spec.externalIPs[0]: 203.0.113.8 is not allowed: no policy allows any range
-Service shop/api  warned   external-ip                  spec.externalIPs[1]: 203.0.113.9 is not allowed: no policy allows any range
+Service shop/api  warned   external-ip                  spec.externalIPs[0]: 203.0.113.8 is allowed by no policy, and may be another's
+Service shop/api  warned   external-ip                  spec.externalIPs[1]: 203.0.113.9 is allowed by no policy, and may be another's
 Service db        denied   reserved-label               metadata.labels[service.kubernetes.io/headless]: kube-proxy ignores a Service with this label
 
 What to do
@@ -505,7 +505,7 @@ spec:
             "external-ip",
             "web",
             "spec.externalIPs[0]",
-            "203.0.113.9 is not allowed: no policy allows any range"
+            "203.0.113.9 is allowed by no policy, and may be another's"
         ]),
     ];
     assert_eq!(told, want);

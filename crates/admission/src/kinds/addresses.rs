@@ -45,7 +45,7 @@ impl fmt::Display for Objection<'_> {
                 write!(f, "is in {range}, which {POLICY_KIND} {policy} denies")
             }
             Self::NotAllowed => f.write_str("is not in a range that a policy allows"),
-            Self::NothingAllowed => f.write_str("is not allowed: no policy allows any range"),
+            Self::NothingAllowed => f.write_str("is allowed by no policy"),
         }
     }
 }

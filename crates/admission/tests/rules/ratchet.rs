@@ -140,7 +140,10 @@ fn stored_faults_of_services_are_not_refused() {
     assert_eq!(decision.warnings.len(), 7);
     new[0].1 = json!(["8.8.8.8", "1.1.1.1"]);
     let denied = update(&with(&old), &with(&new), |_| {}).denied.unwrap();
-    assert_eq!(denied.message, "spec.externalIPs[1]: 1.1.1.1 is not allowed: no policy allows any range (external-ip)");
+    assert_eq!(
+        denied.message,
+        "spec.externalIPs[1]: 1.1.1.1 is allowed by no policy, and may be another's (external-ip)"
+    );
 }
 
 /// A row: what the update does, changes that make the stored object, changes that make the new one, and whether the

@@ -209,7 +209,7 @@ fn external_addresses_need_a_range() {
     assert_eq!(balancer("8.8.8.8"), ["spec.loadBalancerIP: 8.8.8.8 is not in a range that a policy allows"]);
     let alone = object("Service", "s", &[("/spec/loadBalancerIP", "8.8.8.8".into())]);
     let only_denies = |settings: &mut Settings| settings.ranges = ranges(&[], &["203.0.113.128/25"]);
-    let want = ["spec.loadBalancerIP: 8.8.8.8 is not allowed: no policy allows any range"];
+    let want = ["spec.loadBalancerIP: 8.8.8.8 is allowed by no policy, and the field is deprecated"];
     assert_eq!(found(Rule::LoadBalancerIp, &alone, |_| {}), want);
     assert_eq!(found(Rule::LoadBalancerIp, &alone, only_denies), want);
 }

@@ -13,6 +13,7 @@
 mod any_reader;
 mod budget;
 mod byte_block;
+mod comment_template;
 mod custom_kinds;
 mod document;
 mod documents;
@@ -43,7 +44,6 @@ mod whole_text;
 #[cfg(test)]
 mod written_tests;
 mod yaml;
-mod ytt;
 
 use std::io::Read;
 

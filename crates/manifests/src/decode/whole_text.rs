@@ -3,12 +3,12 @@
 use std::io::Read;
 
 use super::{
+    comment_template::is_template_in_comments,
     error::{DecodeError, DecodeReason, Position, read_error},
     first_documents::first_documents,
     input::{self, BYTE_ORDER_MARK, PeekedText},
     source::{InputFormat, Source, TextFormat},
     yaml::{BrokenDocument, documents_as_json, yaml_as_json},
-    ytt::is_ytt_template,
 };
 
 /// The whole input as JSON: decompressed, and converted from YAML. Lines are preserved.
@@ -31,8 +31,8 @@ pub struct ReadableText {
     pub broken: Vec<BrokenDocument>,
     /// Where reading ends because there are too many documents.
     pub limit: Option<DecodeError>,
-    /// Whether it is a template of ytt, which is YAML as well.
-    pub is_ytt_template: bool,
+    /// Whether it is a template that is YAML as well.
+    pub is_template: bool,
 }
 
 /// The same without the YAML documents that cannot be read, and these.
@@ -40,12 +40,12 @@ pub fn readable_text(input: impl Read + Send, source: &Source<'_>) -> Result<Rea
     let (text, format) = whole_text(input, source)?;
     if format == TextFormat::Json {
         let (format, broken) = (InputFormat::Json, Vec::new());
-        return Ok(ReadableText { json: text, format, broken, limit: None, is_ytt_template: false });
+        return Ok(ReadableText { json: text, format, broken, limit: None, is_template: false });
     }
     let (first, limit) = first_documents(&text, source);
     let (json, broken) = documents_as_json(first, source);
     let format = if format == TextFormat::Yaml { InputFormat::Yaml } else { InputFormat::Json };
-    Ok(ReadableText { json, format, broken, limit, is_ytt_template: is_ytt_template(first) })
+    Ok(ReadableText { json, format, broken, limit, is_template: is_template_in_comments(first) })
 }
 
 /// The decompressed text of an input, and its format.

@@ -69,11 +69,14 @@ fn is_owned_by_nobody(metadata: &JsonMembers<'_>) -> bool {
 /// Whether an object lacks its spec, or the containers of its pods; a patch may lack less.
 fn lacks_core(members: &JsonMembers<'_>, object: &RawValue) -> bool {
     let kind = members.text("kind");
+    let has = |path: &[&str]| PathEnd::of(object.get().as_bytes(), path).steps == path.len();
+    if kind == "CustomResourceDefinition" {
+        return !has(&["spec", "names"]);
+    }
     let Some(resource) = Resource::ALL.iter().find(|resource| resource.kind() == kind) else { return false };
     if resource.api_version() != members.text("apiVersion") {
         return false;
     }
-    let has = |path: &[&str]| PathEnd::of(object.get().as_bytes(), path).steps == path.len();
     match containers(*resource) {
         Some(path) => !has(path) || lacks_more(object, path, has_selector(*resource) && !has(&["spec", "selector"])),
         None => has_spec(*resource) && !has(&["spec"]),
@@ -149,6 +152,9 @@ mod tests {
         };
         let stub = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web" } });
         let stored = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "uid": "1" } });
+        // Of any version, also of one that is gone.
+        let webhook = json!({ "apiVersion": "apiextensions.k8s.io/v1beta1", "kind": "CustomResourceDefinition",
+            "metadata": { "name": "webs.example.com" }, "spec": { "conversion": { "strategy": "Webhook" } } });
         let pods = |containers: Value, volumes: Value| json!({ "template": { "spec": { "containers": containers, "volumes": volumes } } });
         let whole = json!({ "template": { "spec": { "containers": [{ "name": "c" }] } } });
         for (file, object, want) in [
@@ -163,6 +169,8 @@ mod tests {
             ("test/a.yaml", deployment(pods(json!([{ "image": "a" }]), json!([]))), true),
             ("a/patches/a.yaml", pod(json!({ "containers": [{ "image": "a" }] })), false),
             ("tests/a.yaml", stub.clone(), true),
+            ("crd/patches/a.yaml", webhook.clone(), true),
+            ("crd/a.yaml", webhook, false),
             ("tests/a.yaml", stored, false),
             ("tests/a.yaml", json!({ "apiVersion": "v1", "kind": "ConfigMap" }), false),
             ("tests/a.yaml", json!({ "apiVersion": "serving.knative.dev/v1", "kind": "Service" }), false),

@@ -19,7 +19,7 @@ use crate::decode::ignored_scalars::ignore_scalars;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Skip {
-    /// A template of Helm, envsubst, kustomize, ytt or another program: it has `{{`, `${NAME}`, `$(NAME)`, `@NAME@` or `#@`; or
+    /// A template of Helm, envsubst, kustomize, ytt or another program: it has `{{`, `${NAME}`, `$(NAME)`, `@NAME@`, `#@` or `#{NAME}`; or
     /// a form with blanks such as `<your name>` for people.
     Template,
     /// `Chart.yaml`.
@@ -150,7 +150,7 @@ const FOREIGN: [&str; 8] = ["annotations", "command", "args", "env", "data", "st
 const NAMED: [&str; 6] = ["name", "namespace", "labels", "commonLabels", "matchLabels", "selector"];
 
 /// What an object with a placeholder has somewhere.
-const MARKS: [&str; 10] = ["{{", "${", "$(", "($", "$$", "@", "<", ":null}", "NAME", "REPLACE"];
+const MARKS: [&str; 11] = ["{{", "\"$", "${", "$(", "($", "$$", "@", "<", ":null}", "NAME", "REPLACE"];
 
 /// Whether the object has `{{` or `${NAME}` where only a template has it: not in commands or annotations; or `$(NAME)` in
 /// names or labels.
@@ -181,6 +181,12 @@ fn is_blank(text: &str) -> bool {
     inner.is_some_and(|inner| {
         inner.starts_with(|c: char| c.is_ascii_alphabetic()) && !inner.contains(['<', '>', '\n', '/'])
     })
+}
+
+/// Whether a string is a variable that envsubst replaces, as `$NAME`.
+fn is_shell_variable(text: &str) -> bool {
+    let is_part = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
+    text.strip_prefix('$').is_some_and(|name| name.len() > 1 && name.bytes().all(is_part))
 }
 
 /// Where the first `@NAME@` from a place on is, as scripts replace it.
@@ -279,7 +285,7 @@ struct Place {
     are_names: bool,
     /// Whether it is the metadata of an object.
     is_metadata: bool,
-    /// Whether it is the name of an object, or of its namespace.
+    /// Whether it is the name of an object, or of its namespace or account.
     is_name: bool,
 }
 
@@ -307,6 +313,7 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
         *self.found |= has_placeholder(text)
+            || is_shell_variable(text)
             || self.place.are_names && has_variable(text)
             || self.place.is_name && has_blank_word(text);
         Ok(())
@@ -336,7 +343,8 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
             let place = Place {
                 are_names: self.place.are_names || NAMED.contains(&name.as_str()),
                 is_metadata: name == "metadata",
-                is_name: self.place.is_metadata && ["name", "namespace"].contains(&name.as_str()),
+                is_name: self.place.is_metadata && ["name", "namespace"].contains(&name.as_str())
+                    || name == "serviceAccountName",
             };
             if FOREIGN.contains(&name.as_str()) {
                 map.next_value::<IgnoredAny>()?;
@@ -359,6 +367,7 @@ mod tests {
         let service = |name: &str| json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": name } });
         let with_metadata = |metadata: Value| json!({ "apiVersion": "v1", "kind": "Service", "metadata": metadata });
         let encryption = json!({ "mac": "ENC[c]", "version": "3.9.0" });
+        let pod = |spec: Value| json!({ "apiVersion": "v1", "kind": "Pod", "spec": spec });
         let args = json!({ "apiVersion": "v1", "kind": "Pod", "spec": { "containers": [{ "args": ["{{x}}"] }] } });
         for (file, object, want) in [
             ("a.yaml", service("web"), None),
@@ -382,6 +391,12 @@ mod tests {
             ("a.yaml", with_metadata(json!({ "labels": { "app": "$(app-name)" } })), Some(Skip::Template)),
             ("a.yaml", with_metadata(json!({ "annotations": { "app": "$(app-name)" } })), None),
             ("a.yaml", json!({ "apiVersion": "v1", "kind": "Pod", "spec": { "subPathExpr": "$(POD)" } }), None),
+            ("a.yaml", pod(json!({ "serviceAccountName": "$KSA_NAME" })), Some(Skip::Template)),
+            ("a.yaml", pod(json!({ "serviceAccountName": "KSA_NAME" })), Some(Skip::Template)),
+            ("a.yaml", pod(json!({ "serviceAccountName": "web" })), None),
+            ("a.yaml", pod(json!({ "containers": [{ "args": ["$PORT"] }] })), None),
+            ("a.yaml", pod(json!({ "hostname": "$host" })), None),
+            ("a.yaml", pod(json!({ "hostname": "US$HOST" })), None),
             ("index.yaml", json!({ "apiVersion": "v1", "entries": {} }), Some(Skip::ChartIndex)),
             ("index.yaml", json!({ "apiVersion": "v1", "kind": "Service", "entries": {} }), None),
             ("a.yaml", json!({ "apiVersion": "ENC[a]", "kind": "ENC[b]", "sops": encryption }), Some(Skip::Encrypted)),

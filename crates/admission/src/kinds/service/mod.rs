@@ -7,7 +7,7 @@ use roster_engine::model::{AddressKey, Service, ServicePort, ServiceType, Target
 
 pub use self::pods::POD_RULES;
 use super::{
-    addresses::objection,
+    addresses::{Objection, objection},
     object_check::{CheckedObject, ObjectCheck, Subject},
 };
 use crate::{
@@ -111,7 +111,9 @@ fn check_external(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_
     for (i, ip) in service.external_ips.iter().enumerate() {
         if let Some(why) = objection(&ranges, ip) {
             let field = format_args!("spec.externalIPs[{i}]");
-            findings.add(Rule::ExternalIp, redirected(ip, AddressReadiness::Ready), field, format_args!("{ip} {why}"));
+            let risk = risk(why, "may be another's");
+            let fault = redirected(ip, AddressReadiness::Ready);
+            findings.add(Rule::ExternalIp, fault, field, format_args!("{ip} {why}{risk}"));
         }
     }
     let ip = &service.load_balancer_ip;
@@ -119,8 +121,15 @@ fn check_external(subject: &Subject<'_, Service>, findings: &mut RuleFindings<'_
         && let Some(why) = objection(&ranges, ip)
     {
         let field = format_args!("spec.loadBalancerIP");
-        findings.add(Rule::LoadBalancerIp, redirected(ip, requested(service.kind)), field, format_args!("{ip} {why}"));
+        let risk = risk(why, "the field is deprecated");
+        let fault = redirected(ip, requested(service.kind));
+        findings.add(Rule::LoadBalancerIp, fault, field, format_args!("{ip} {why}{risk}"));
     }
+}
+
+/// What speaks against an address where no policy speaks of addresses: many clusters have none.
+fn risk(why: Objection<'_>, risk: &str) -> String {
+    if matches!(why, Objection::NothingAllowed) { format!(", and {risk}") } else { String::new() }
 }
 
 /// How far a Service of this type takes the traffic of its load balancer IP: the field has no effect on other types.

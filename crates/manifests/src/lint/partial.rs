@@ -20,8 +20,9 @@ pub fn is_partial(file: &str, object: &RawValue) -> bool {
     if metadata.get("uid").is_some() {
         return false;
     }
-    let is_meant = is_of_test(file) || is_among(file, |word| PATCHES.contains(&word)) || is_owned_by_nobody(&metadata);
-    is_meant && lacks_core(&members, object)
+    let is_patch = is_among(file, |word| PATCHES.contains(&word));
+    let is_meant = is_patch || is_of_test(file) || is_owned_by_nobody(&metadata);
+    is_meant && lacks_core(&members, object) || is_patch && is_part_of_crd(&members)
 }
 
 /// Words in the names of folders with tests and their data.
@@ -66,17 +67,20 @@ fn is_owned_by_nobody(metadata: &JsonMembers<'_>) -> bool {
     owners.is_ok_and(|owners| owners.iter().any(|owner| owner.uid.is_null() || owner.uid == ""))
 }
 
+/// Whether a CRD of any version, also of one that is gone, does not say what it defines.
+fn is_part_of_crd(members: &JsonMembers<'_>) -> bool {
+    let names = || members.get("spec").and_then(JsonNode::open).is_some_and(|spec| spec.get("names").is_some());
+    members.text("kind") == "CustomResourceDefinition" && !names()
+}
+
 /// Whether an object lacks its spec, or the containers of its pods; a patch may lack less.
 fn lacks_core(members: &JsonMembers<'_>, object: &RawValue) -> bool {
     let kind = members.text("kind");
-    let has = |path: &[&str]| PathEnd::of(object.get().as_bytes(), path).steps == path.len();
-    if kind == "CustomResourceDefinition" {
-        return !has(&["spec", "names"]);
-    }
     let Some(resource) = Resource::ALL.iter().find(|resource| resource.kind() == kind) else { return false };
     if resource.api_version() != members.text("apiVersion") {
         return false;
     }
+    let has = |path: &[&str]| PathEnd::of(object.get().as_bytes(), path).steps == path.len();
     match containers(*resource) {
         Some(path) => !has(path) || lacks_more(object, path, has_selector(*resource) && !has(&["spec", "selector"])),
         None => has_spec(*resource) && !has(&["spec"]),
@@ -152,7 +156,6 @@ mod tests {
         };
         let stub = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web" } });
         let stored = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "uid": "1" } });
-        // Of any version, also of one that is gone.
         let webhook = json!({ "apiVersion": "apiextensions.k8s.io/v1beta1", "kind": "CustomResourceDefinition",
             "metadata": { "name": "webs.example.com" }, "spec": { "conversion": { "strategy": "Webhook" } } });
         let pods = |containers: Value, volumes: Value| json!({ "template": { "spec": { "containers": containers, "volumes": volumes } } });
@@ -170,7 +173,7 @@ mod tests {
             ("a/patches/a.yaml", pod(json!({ "containers": [{ "image": "a" }] })), false),
             ("tests/a.yaml", stub.clone(), true),
             ("crd/patches/a.yaml", webhook.clone(), true),
-            ("crd/a.yaml", webhook, false),
+            ("crd/tests/a.yaml", webhook, false),
             ("tests/a.yaml", stored, false),
             ("tests/a.yaml", json!({ "apiVersion": "v1", "kind": "ConfigMap" }), false),
             ("tests/a.yaml", json!({ "apiVersion": "serving.knative.dev/v1", "kind": "Service" }), false),

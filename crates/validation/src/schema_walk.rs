@@ -31,6 +31,16 @@ pub(super) fn walk(object: &RawValue, schemas: &Schemas, root: TypeId, faults: &
 /// Most places that are named as those where a field belongs.
 const MAX_PLACES: usize = 3;
 
+/// Fields of versions that are gone, each with a field that has taken their place in the same object, and where to write it.
+const RENAMED: [(&str, &str, &str); 6] = [
+    ("backend", "defaultBackend", "defaultBackend"),
+    ("serviceName", "service", "service.name"),
+    ("servicePort", "service", "service.port.number or service.port.name"),
+    ("targetAverageUtilization", "target", "target.averageUtilization"),
+    ("targetAverageValue", "target", "target.averageValue"),
+    ("targetCPUUtilizationPercentage", "metrics", "metrics"),
+];
+
 /// A value and its type in the schema.
 struct Expected<'s, 'p, 'f, 'k> {
     schemas: &'s Schemas,
@@ -67,8 +77,11 @@ impl Expected<'_, '_, '_, '_> {
     fn unknown_field(&mut self, of: TypeId, name: &str) {
         let schemas = self.schemas;
         let message = || {
-            let hint = match (schemas.object(of).nearest(name), &schemas.paths_to(of, name)[..]) {
-                (Some(nearest), _) => format!("; did you mean {nearest}?"),
+            let object = schemas.object(of);
+            let renamed = RENAMED.iter().find(|(old, now, _)| *old == name && object.field(now).is_some());
+            let meant = renamed.map(|(.., path)| *path).or_else(|| object.nearest(name));
+            let hint = match (meant, &schemas.paths_to(of, name)[..]) {
+                (Some(meant), _) => format!("; did you mean {meant}?"),
                 (None, []) => String::new(),
                 (None, paths @ [first, ..]) => {
                     let places = if paths.len() <= MAX_PLACES { any_of(paths) } else { first.clone() };
@@ -223,7 +236,8 @@ mod tests {
     fn messages(object: &serde_json::Value, kind: &str) -> Vec<String> {
         let (schemas, key) = (Schemas::published(), ObjectKey::default());
         let mut faults = Faults::new(&key, 10);
-        walk(&to_raw_value(object).unwrap(), schemas, schemas.of_kind("v1", kind).unwrap(), &mut faults);
+        let version = object["apiVersion"].as_str().unwrap();
+        walk(&to_raw_value(object).unwrap(), schemas, schemas.of_kind(version, kind).unwrap(), &mut faults);
         faults.into_findings().0.into_iter().map(|f: Finding| f.message).collect()
     }
 
@@ -270,6 +284,29 @@ mod tests {
             container["name"] = "web".into();
             let pod = json!({ "apiVersion": "v1", "kind": "Pod", "spec": { "containers": [container] } });
             assert_eq!(messages(&pod, "Pod"), want, "{container}");
+        }
+    }
+    #[test]
+    fn a_field_of_a_version_that_is_gone_is_named_with_its_successor() {
+        let backend = json!({ "serviceName": "web", "servicePort": 80 });
+        let rules = json!([{ "http": { "paths": [{ "path": "/", "pathType": "Prefix", "backend": backend }] } }]);
+        let ingress = json!({ "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+            "spec": { "backend": {}, "rules": rules } });
+        assert_eq!(
+            messages(&ingress, "Ingress"),
+            [
+                "the schema has no field \"backend\"; did you mean defaultBackend?",
+                "the schema has no field \"serviceName\"; did you mean service.name?",
+                "the schema has no field \"servicePort\"; did you mean service.port.number or service.port.name?",
+            ]
+        );
+        let spec = json!({ "maxReplicas": 2, "scaleTargetRef": { "kind": "Deployment", "name": "web" },
+            "targetCPUUtilizationPercentage": 50,
+            "metrics": [{ "type": "Resource", "resource": { "name": "cpu", "targetAverageUtilization": 50 } }] });
+        let autoscaler = json!({ "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "spec": spec });
+        let got = messages(&autoscaler, "HorizontalPodAutoscaler").join("\n");
+        for want in ["did you mean target.averageUtilization?", "did you mean metrics?"] {
+            assert!(got.contains(want), "{want}: {got}");
         }
     }
 }

@@ -180,10 +180,7 @@ impl<'a> Versions<'a> {
 
 /// Says what was not read.
 fn not_read(skipped: &[SkippedFile]) -> Option<Finding> {
-    let mut all: Vec<Skip> = skipped.iter().map(|file| file.why).collect();
-    all.sort_unstable();
-    let alike = all.chunk_by(PartialEq::eq);
-    let counts: Vec<String> = alike.filter_map(|alike| Some(alike.first()?.counted(alike.len()))).collect();
+    let counts = Skip::counts(skipped.iter().map(|file| file.why));
     let text = format!("not read: {}", counts.join(", "));
     (!counts.is_empty()).then(|| Finding::new(Reason::IgnoredObject, ObjectKey::default(), text))
 }

@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::ensure;
-use roster_engine::model::json::raw::object_key;
 use roster_lint::InputFile;
 use roster_manifests::decode::{self, Document, Source};
 
 use super::{
     input_paths::{STDIN, expand, open},
     messages,
-    render::{RenderedUnit, is_rendered},
+    render::is_rendered,
 };
 
 /// Whether a file is applied without any other one.
@@ -36,30 +35,6 @@ impl InputTexts {
     /// Reads files, directories and standard input. A file that cannot be read is reported on standard error; if none
     /// can be read, that is an error.
     pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Self> {
-        let (texts, mut failed) = Self::read_each(paths)?;
-        let last = if texts.is_empty() { failed.pop() } else { None };
-        failed.iter().for_each(messages::error);
-        last.map_or(Ok(Self { texts, complete: failed.is_empty() }), Err)
-    }
-
-    /// As [`Self::read`], but reading no file is not an error: `-o json` still prints a document.
-    pub(super) fn read_any(paths: &[PathBuf]) -> anyhow::Result<Self> {
-        let (texts, failed) = Self::read_each(paths)?;
-        failed.iter().for_each(messages::error);
-        Ok(Self { texts, complete: failed.is_empty() })
-    }
-
-    /// Adds what kustomizations and charts render to.
-    pub(super) fn add_rendered(&mut self, units: &[RenderedUnit]) -> anyhow::Result<()> {
-        for RenderedUnit { name, text, .. } in units {
-            let json = decode::text(text.as_bytes(), &Source::manifests(name))?;
-            self.texts.push(InputText { name: name.clone(), json });
-        }
-        Ok(())
-    }
-
-    /// The texts that can be read, and the errors of the others.
-    fn read_each(paths: &[PathBuf]) -> anyhow::Result<(Vec<InputText>, Vec<anyhow::Error>)> {
         let (mut texts, mut failed) = (Vec::new(), Vec::new());
         for path in expand(paths)? {
             let read = open(&path).and_then(|(name, input)| {
@@ -73,7 +48,9 @@ impl InputTexts {
                 Err(error) => failed.push(error),
             }
         }
-        Ok((texts, failed))
+        let last = if texts.is_empty() { failed.pop() } else { None };
+        failed.iter().for_each(messages::error);
+        last.map_or(Ok(Self { texts, complete: failed.is_empty() }), Err)
     }
 
     /// No files at all.
@@ -88,7 +65,7 @@ impl InputTexts {
         for InputText { name, json } in &self.texts {
             match decode::documents(json, &Source::manifests(name)) {
                 Ok(documents) => {
-                    let documents = documents.into_iter().map(with_single_keys).collect();
+                    let documents = documents.into_iter().map(Document::with_single_keys).collect();
                     files.push(InputFile { name, documents, is_apart: is_apart(name), ..InputFile::default() });
                 }
                 Err(error) => {
@@ -99,10 +76,4 @@ impl InputTexts {
         }
         (files, complete)
     }
-}
-
-/// The document without what later keys of the same name replace. A recorded review stays as it is: nobody has written it.
-fn with_single_keys(document: Document<'_>) -> Document<'_> {
-    let is_recorded = object_key(&document.raw).kind == "AdmissionReview";
-    if is_recorded { document } else { document.with_single_keys() }
 }

@@ -108,10 +108,16 @@ impl LintSummary {
         text
     }
 
-    /// How to check what the kustomizations among the files make of them.
+    /// How to check what the kustomizations and charts among the files make of them.
     pub fn render_hint(&self) -> Option<String> {
-        let count = *self.skipped.get(&Skip::Kustomization)?;
-        Some(format!("{}: check them with -k", counted(count, "kustomization")))
+        let hint = |why: Skip, word: &str, flag: &str| {
+            let count = *self.skipped.get(&why)?;
+            let them = if count == 1 { "it" } else { "them" };
+            Some(format!("{}: check {them} with {flag}", counted(count, word)))
+        };
+        let hints = [hint(Skip::Kustomization, "kustomization", "-k"), hint(Skip::Chart, "chart", "--chart")];
+        let hints: Vec<String> = hints.into_iter().flatten().collect();
+        (!hints.is_empty()).then(|| hints.join("; "))
     }
 
     /// The kinds that are not checked.

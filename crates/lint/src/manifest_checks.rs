@@ -37,19 +37,13 @@ pub(crate) fn add(report: &mut Report<'_>, source: &Source<'_>) -> Result<(), De
             add_to(object);
         }
         if object.is_listed {
-            drop_findings_before_kustomize(object);
+            object.drop_findings_before_kustomize();
         }
         // All of them: the first objects keep theirs.
         object.keep_within(&mut room, (0, 0));
     }
     repeated_claims::add(&mut report.objects, &mut room);
     source.check_interrupt()
-}
-
-/// A kustomization may add the fields that are missing, and gives names.
-fn drop_findings_before_kustomize(object: &mut ReviewedObject<'_>) {
-    let of_kustomize = [Reason::MissingField, Reason::InvalidName, Reason::PodsRefused].map(FindingCode::Reason);
-    object.input_findings.retain(|f| !of_kustomize.contains(&f.code));
 }
 
 /// What does not fit the mixture of two objects is of no use, until they are apart.

@@ -17,7 +17,7 @@ use roster_engine::{
 };
 use roster_manifests::{
     decode::{self, DecodeError},
-    inventory::{Answers, Findings, Inventory, Snapshot, workloads::ObjectDocuments},
+    inventory::{Answers, Findings, Inventory, Snapshot, is_given_by_kustomize, workloads::ObjectDocuments},
 };
 use serde_json::value::RawValue;
 
@@ -168,7 +168,9 @@ impl ReviewContext {
                 self.policies.extend(policy);
             }
             offline_review::note_namespace(&document.raw, &key, &mut self.namespaces);
-            let problems = problems.iter().filter(|p| !offline_review::is_filled_in(p, &key));
+            let problems = problems
+                .iter()
+                .filter(|p| !offline_review::is_filled_in(p, &key) && !(is_listed && is_given_by_kustomize(p.code)));
             let input_findings = FileFinding::of_input(at, problems);
             let readable = input_findings.iter().all(|f| f.severity < Severity::Error);
             let mut item = ReviewedObject {

@@ -11,7 +11,7 @@ use roster_engine::{
     },
     reason::{Finding, Reason, Severity},
 };
-use roster_manifests::decode::Document;
+use roster_manifests::{decode::Document, inventory::is_given_by_kustomize};
 use roster_validation as validation;
 use serde_json::value::RawValue;
 
@@ -73,6 +73,12 @@ impl<'a> ReviewedObject<'a> {
     pub(crate) fn add_stale_findings<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
         let at = FileObject::of(self.file, &self.document, &self.key);
         self.input_findings.extend(FileFinding::of_stored(at, findings));
+    }
+
+    /// Drops what a kustomization may mend.
+    pub(crate) fn drop_findings_before_kustomize(&mut self) {
+        let is_given = |code| matches!(code, FindingCode::Reason(code) if is_given_by_kustomize(code));
+        self.input_findings.retain(|f| !is_given(f.code));
     }
 
     /// Drops the findings for which there is no room, beside those that it had before.
@@ -156,7 +162,9 @@ impl<'a> ReviewedObject<'a> {
         self.rule_findings.extend(undecided.map(|why| FileFinding::invalid(at, why)));
         // Of manifests, the linter finds the same with more care for what else is known of them.
         if !manifests && !recorded {
-            let refused = validation::refusals_of_write(&self.document.raw, answer.object.as_ref(), updated, &self.key);
+            let mut refused =
+                validation::refusals_of_write(&self.document.raw, answer.object.as_ref(), updated, &self.key);
+            refused.retain(|f| !(self.is_listed && is_given_by_kustomize(f.code)));
             self.rule_findings.extend(FileFinding::of_input(at, &refused));
             answer = answer.refused_for(refused);
         }

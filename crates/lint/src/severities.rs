@@ -3,13 +3,14 @@
 use std::{collections::BTreeMap, str::FromStr};
 
 use roster_engine::{
-    model::spelling::{did_you_mean, nearest},
+    model::{
+        json::pointer::Pointer,
+        spelling::{did_you_mean, nearest},
+    },
     reason::Severity,
 };
-use serde::{
-    Deserialize,
-    de::value::{Error as ValueError, StrDeserializer},
-};
+use serde::Deserialize;
+use serde_json::Value;
 
 use crate::{
     file_fault::{self, LintFileFault},
@@ -45,9 +46,20 @@ impl FromStr for SeverityOfCode {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (code, severity) = text.split_once('=').ok_or("write CODE=error, warning, info or off")?;
-        let severity = CodeSeverity::deserialize(StrDeserializer::<ValueError>::new(severity))
-            .map_err(|_| format!("{severity:?} is not error, warning, info or off"))?;
-        known(code).map(|()| Self(code.to_owned(), severity))
+        Self::new(code, &severity.into())
+    }
+}
+
+impl SeverityOfCode {
+    /// In YAML, `off` without quotes is a boolean.
+    fn new(code: &str, severity: &Value) -> Result<Self, String> {
+        known(code)?;
+        let severity = match severity {
+            Value::Bool(false) => CodeSeverity::Off,
+            severity => CodeSeverity::deserialize(severity)
+                .map_err(|_| format!("{severity} is not error, warning, info or off"))?,
+        };
+        Ok(Self(code.to_owned(), severity))
     }
 }
 
@@ -65,7 +77,7 @@ fn known(code: &str) -> Result<(), String> {
 struct SeverityFile {
     api_version: String,
     kind: String,
-    severities: BTreeMap<String, CodeSeverity>,
+    severities: BTreeMap<String, Value>,
 }
 
 impl Severities {
@@ -76,10 +88,12 @@ impl Severities {
     /// A file of another type, and a code that no finding has.
     pub fn read(json: &str) -> Result<Self, LintFileFault> {
         let file = file_fault::read(json, KIND, |file: &SeverityFile| (file.api_version.as_str(), file.kind.as_str()))?;
-        for code in file.severities.keys() {
-            known(code).map_err(|why| LintFileFault::at("/severities", why))?;
-        }
-        Ok(Self(file.severities))
+        let read = |(code, severity): (&String, &Value)| {
+            let at = || Pointer::Key(&Pointer::At("/severities"), code).to_string();
+            let read = SeverityOfCode::new(code, severity).map_err(|why| LintFileFault::at(at(), why))?;
+            Ok((read.0, read.1))
+        };
+        file.severities.iter().map(read).collect::<Result<_, _>>().map(Self)
     }
 
     /// Adds those of the command line, which win.
@@ -135,13 +149,14 @@ mod tests {
         let file = |severities: &str| {
             format!(r#"{{"apiVersion":"roster.dev/v1alpha1","kind":"LintSeverities","severities":{severities}}}"#)
         };
-        let mut read = Severities::read(&file(r#"{"external-ip":"off","headless-label":"error"}"#)).unwrap();
+        let mut read = Severities::read(&file(r#"{"external-ip":false,"headless-label":"error"}"#)).unwrap();
         read.extend(&["external-ip=info".parse().unwrap()]);
         let all: Vec<(&str, CodeSeverity)> = read.0.iter().map(|(code, severity)| (code.as_str(), *severity)).collect();
         assert_eq!(all, [("external-ip", CodeSeverity::Info), ("headless-label", CodeSeverity::Error)]);
         for (severities, want) in [
-            (r#"{"x":"off"}"#, "no finding has the code \"x\""),
-            (r#"{"external-ip":"none"}"#, "unknown variant `none`"),
+            (r#"{"external-ip":false,"x":"off"}"#, "no finding has the code \"x\""),
+            (r#"{"external-ip":"none"}"#, "\"none\" is not error"),
+            (r#"{"external-ip":1}"#, "1 is not error"),
         ] {
             let fault = Severities::read(&file(severities)).unwrap_err();
             assert!(fault.message.starts_with(want), "{fault:?}");

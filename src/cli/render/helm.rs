@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, anyhow, ensure};
+use roster_engine::profile::Minor;
 use roster_manifests::decode::{self, Source};
 
 use super::{
@@ -29,6 +30,8 @@ pub(super) fn render(written: &Path, values: &[PathBuf], namespace: &str) -> any
     let mut arguments: Vec<OsString> = vec!["template".into(), release_name(&chart.path).into(), (&chart.path).into()];
     // Tests are not installed, and their pods often have the labels of the pods that they test.
     arguments.extend(["--skip-tests".into(), "--namespace".into(), namespace.into()]);
+    // Charts ask for a release; that of Helm itself may be old.
+    arguments.extend(["--kube-version".into(), format!("{}.0", Minor::NEWEST).into()]);
     for file in values {
         arguments.extend(["--values".into(), values_file(file)?.into()]);
     }
@@ -140,6 +143,7 @@ mod tests {
                      'https://example.com'}]\n";
         for (files, values, part) in [
             (&[CHART, ("web/templates/a.yaml", "{{ fail \"no name\" }}")][..], &[][..], "no name"),
+            (&[CHART, ("web/templates/a.yaml", "{{ fail .Capabilities.KubeVersion.Version }}")], &[], "v1.37.0"),
             (&[("web/Chart.yaml", needs)], &[], "missing in charts/ directory: redis"),
             (&[("web/values.yaml", "")], &[], "helm template web: exit status: 1\nError: Chart.yaml file is missing"),
             (&[CHART], &["no.yaml"], "--values no.yaml: No such file"),

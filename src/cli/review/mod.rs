@@ -26,7 +26,8 @@ use super::{
 pub(super) use lint::LintArgs;
 use review_documents::ReviewDocument;
 use roster_engine::reason::{Reason, Severity};
-use roster_lint::{FileFinding, FindingCode, FindingEffect, Manifests, Note, Report, ReviewedObject};
+use roster_lint::{FileFinding, FindingCode, FindingEffect, Note, Report, ReviewedObject, SortedManifests};
+use roster_manifests::lint::Skip;
 use source_args::SourceArgs;
 
 /// Show what the admission webhook would answer for objects, without a cluster.
@@ -74,10 +75,12 @@ enum ReviewFormat {
 impl ReviewArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         let rendered = self.sources.render()?;
-        let texts = self.sources.read(&rendered)?;
-        let (files, complete) = texts.files.files();
-        let context = self.sources.context(&texts)?;
-        let mut input = roster_lint::review(Manifests { complete, ..Manifests::of(files) }, &context.options())?;
+        let context_texts = self.sources.read_context()?;
+        let context = self.sources.context(&context_texts)?;
+        let files = self.sources.manifests(&rendered)?;
+        let SortedManifests { manifests, skipped, unreadable } = files.manifests();
+        unreadable.iter().for_each(|file| messages::error(&anyhow::anyhow!("{file}")));
+        let mut input = roster_lint::review(manifests, &context.options())?;
         input.complete &= context.complete;
         input.notes.iter().for_each(print_note);
         rendered_places::add(&mut input, &rendered);
@@ -95,6 +98,10 @@ impl ReviewArgs {
             print_objects(&input)?;
         } else {
             self.print(&input)?;
+        }
+        let skipped = Skip::counts(skipped.iter().map(|file| file.why));
+        if !skipped.is_empty() {
+            messages::note(&format!("not reviewed: {}", skipped.join(", ")));
         }
         let of_input = input.objects.iter().flat_map(|o| &o.input_findings);
         let of_input = of_input.filter(|f| is_printed(f) || f.effect == FindingEffect::Unfit);

@@ -12,6 +12,7 @@ use crate::cli::{
     defaults_args::DefaultsArgs,
     input_paths::is_stdin,
     input_texts::InputTexts,
+    manifest_files::ManifestFiles,
     outcome::Outcome,
     render::{RenderArgs, RenderedUnit},
 };
@@ -54,9 +55,8 @@ pub(super) struct SourceArgs {
     warnings_as_errors: bool,
 }
 
-/// The texts of all sources.
+/// The texts of the sources beside the objects.
 pub(super) struct SourceTexts {
-    pub(super) files: InputTexts,
     pub(super) policies: InputTexts,
     pub(super) stored: InputTexts,
 }
@@ -91,25 +91,24 @@ impl SourceArgs {
         self.render.render(&self.namespace)
     }
 
-    /// Reads all sources.
-    pub(super) fn read(&self, rendered: &[RenderedUnit]) -> anyhow::Result<SourceTexts> {
-        let texts = self.read_context()?;
-        let mut files = InputTexts::read_any(&self.paths())?;
-        files.add_rendered(rendered)?;
-        Ok(SourceTexts { files, ..texts })
+    /// Reads the files and directories, and adds what was rendered.
+    pub(super) fn manifests(&self, rendered: &[RenderedUnit]) -> anyhow::Result<ManifestFiles> {
+        let mut files = ManifestFiles::read(&self.paths())?;
+        files.add_rendered(rendered);
+        Ok(files)
     }
 
-    /// The texts of all sources without the files.
+    /// Reads the other sources.
     pub(super) fn read_context(&self) -> anyhow::Result<SourceTexts> {
         let files = self.paths();
         let stdin = [&files, &self.policy, &self.old].into_iter().flatten().filter(|p| is_stdin(p));
         ensure!(stdin.count() <= 1, "standard input (-) can be read only once");
         let read = |paths: &[PathBuf]| if paths.is_empty() { Ok(InputTexts::none()) } else { InputTexts::read(paths) };
-        Ok(SourceTexts { files: InputTexts::none(), policies: read(&self.policy)?, stored: read(&self.old)? })
+        Ok(SourceTexts { policies: read(&self.policy)?, stored: read(&self.old)? })
     }
 
     /// The files to read, with and without `-f`.
-    pub(super) fn paths(&self) -> Vec<PathBuf> {
+    fn paths(&self) -> Vec<PathBuf> {
         self.files.iter().chain(&self.paths).cloned().collect()
     }
 

@@ -130,13 +130,11 @@ fn pipes_are_read_by_name_and_skipped_in_directories() {
     named_pipe(&pipe);
     let ran = lint(folder.path(), &[]);
     assert_eq!((ran.code, summary(&ran.out)["skipped"].clone()), (0, json!({ "special-file": 1 })));
-    for command in ["review", "convert"] {
-        let args = ["convert", "-f", folder.path().to_str().unwrap(), "--to", "EndpointSlice"];
-        let args = if command == "review" { vec!["review", folder.path().to_str().unwrap()] } else { args.to_vec() };
-        let ran = roster(&args);
-        let want = format!("{}: not read: broken link or special file", pipe.display());
-        assert!(ran.err.contains(&want), "{command}: {}{}", ran.out, ran.err);
-    }
+    let ran = roster(&["review", folder.path().to_str().unwrap()]);
+    assert!(ran.err.contains("note: not reviewed: 1 broken link or special file"), "{}{}", ran.out, ran.err);
+    let ran = roster(&["convert", "-f", folder.path().to_str().unwrap(), "--to", "EndpointSlice"]);
+    let want = format!("{}: not read: broken link or special file", pipe.display());
+    assert!(ran.err.contains(&want), "{}{}", ran.out, ran.err);
     let text = service("wbe", "port: 99999");
     for args in [&["lint", "-o", "json"][..], &["explain"], &["review"]] {
         let ran = std::thread::scope(|scope| {

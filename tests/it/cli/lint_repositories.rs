@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::{
-    lint::{findings, lint},
+    lint::{directory, findings, lint},
     roster,
 };
 
@@ -62,6 +62,11 @@ fn folders_have_these_findings() {
             &["back/hpa.yaml:6 warning several-autoscalers", "front/hpa.yaml:6 warning several-autoscalers"],
         ),
         ("tests-make-the-rest", 6, json!(null), &[]),
+        ("review-values", 1, json!({ "not-manifest": 1 }), &[]),
+        ("tokens", 0, json!({ "template": 2 }), &[]),
+        ("crd-patches", 0, json!({ "partial": 1 }), &[]),
+        // What is not in a cluster makes no Service.
+        ("foreign-config", 5, json!(null), &["app.yaml:29 warning backend-service-missing"]),
     ] as [(&str, usize, Value, &[&str]); _]
     {
         let folder = folder(name);
@@ -71,6 +76,56 @@ fn folders_have_these_findings() {
         assert_eq!((&summary["documents"], &summary["skipped"]), (&json!(documents), &skipped), "{name}");
         let message = if documents == 0 { "warning: no manifest to check\n" } else { "" };
         assert_eq!((ran.code, ran.err.as_str()), (0, message), "{name}: {}", ran.out);
+    }
+}
+
+/// Two bases with 16 overlays each are 34 kustomizations, and not 256 pairs.
+#[test]
+fn overlays_are_not_combined() {
+    let mut files = Vec::new();
+    for base in ["a", "b"] {
+        let objects = (0..20).map(|i| {
+            let name = format!("{base}{i}");
+            let spec = format!("{{selector: {{app: {name}}}, ports: [{{port: 80}}]}}");
+            format!("apiVersion: v1\nkind: Service\nmetadata: {{name: {name}}}\nspec: {spec}\n")
+        });
+        files.push((format!("{base}/base/all.yaml"), objects.collect::<Vec<_>>().join("---\n")));
+        files.push((format!("{base}/base/kustomization.yaml"), "resources: [all.yaml]\n".to_owned()));
+        files.extend((0..16).map(|overlay| {
+            let patch = format!("kind: Service\n    metadata: {{name: {base}1}}\n    spec: {{clusterIP: None}}");
+            let text = format!("resources: [../base]\npatches:\n- patch: |-\n    apiVersion: v1\n    {patch}\n");
+            (format!("{base}/o{overlay}/kustomization.yaml"), text)
+        }));
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let folder = directory(&files);
+    let ran = lint(folder.path(), &[]);
+    let summary = &serde_json::from_str::<Value>(&ran.out).unwrap()["summary"];
+    assert_eq!(
+        (&summary["documents"], &summary["skipped"]),
+        (&json!(40), &json!({ "kustomization": 34 })),
+        "{}",
+        ran.out
+    );
+    assert_eq!((ran.code, findings(&ran, folder.path())), (0, Vec::<String>::new()), "{}", ran.out);
+}
+
+/// A review skips what is no manifest, as the linter does; and nothing is refused that a kustomization completes.
+#[test]
+fn reviews_and_explanations_skip_the_same() {
+    for (command, name, code, err, no) in [
+        ("review", "review-values", 0, "note: not reviewed: 1 without apiVersion and kind", "error"),
+        ("review", "helm-index", 0, "note: not reviewed: 1 chart repository index", "error"),
+        ("review", "kustomize-template-labels", 0, "note: not reviewed: 2 kustomizations", "error"),
+        ("review", "component-namespace", 0, "note: not reviewed: 2 kustomizations", "error"),
+        ("explain", "kustomize-completes", 0, "", "error"),
+        ("plan", "kustomize-completes", 0, "", "error"),
+        ("review", "kustomize-completes", 0, "note: not reviewed: 1 kustomization", "error"),
+    ] {
+        let ran = roster(&[command, "-f", folder(name).to_str().unwrap()]);
+        assert_eq!(ran.code, code, "{command} {name}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains(err), "{command} {name}: {}", ran.err);
+        assert!(![&ran.out, &ran.err].iter().any(|text| text.contains(no)), "{command} {name}: {}{}", ran.out, ran.err);
     }
 }
 

@@ -135,7 +135,8 @@ fn exit_codes_are_for_pipelines() {
         ),
         ("no YAML", &[], "a: [\n", 2, "<stdin>:"),
         ("nothing", &[], "", 2, "<stdin>: is empty"),
-        ("no kind", &[], "a: 1\n", 2, "the field `kind` is missing"),
+        ("no manifest", &[], "a: 1\n", 0, "note: not reviewed: 1 without apiVersion and kind"),
+        ("no kind", &[], "apiVersion: v1\nmetadata: {name: a}\n", 2, "the field `kind` is missing"),
         ("nothing to review", &[], "kind: Secret\n", 0, "warning: no Service, Endpoints or EndpointSlice to review"),
     ] {
         let ran = review(args, input);

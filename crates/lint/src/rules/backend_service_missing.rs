@@ -99,7 +99,12 @@ mod tests {
                 ingress("default", "{service: {name: kubernetes, port: {number: 443}}}") + &WEB.replace("shop", "default"),
                 vec![],
             ),
-            ("an operator may make it", ingress("shop", WBE) + WEB + &certain("postgresql.cnpg.io/v1\nkind: Cluster"), vec![]),
+            ("a typo all the same", ingress("shop", WBE) + WEB + &certain("postgresql.cnpg.io/v1\nkind: Cluster"), vec![meant.clone()]),
+            (
+                "an operator may make it",
+                ingress("shop", WBE) + &service("shop", "name: database") + &certain("postgresql.cnpg.io/v1\nkind: Cluster"),
+                vec![],
+            ),
             ("no operator makes it", ingress("shop", WBE) + WEB + &certain("cert-manager.io/v1\nkind: Issuer"), vec![meant]),
             ("unreadable", ingress("shop", WBE) + WEB + "apiVersion: v1\nkind: Service\nmetadata: {name: wbe, namespace: shop}\nspec: 7", vec![]),
             ("no Service", ingress("shop", "{resource: {kind: Bucket, name: wbe}}") + WEB, vec![]),

@@ -9,6 +9,15 @@ use serde::Deserialize;
 /// API groups without a kind that has pods, and single kinds of other groups.
 const WITHOUT_PODS: &[(&str, &[&str])] = &[
     ("roster.dev", &[]),
+    // Files of programs that are not in the cluster.
+    ("kind.x-k8s.io", &[]),
+    ("ctlptl.dev", &[]),
+    ("k3d.io", &[]),
+    ("eksctl.io", &[]),
+    ("backstage.io", &[]),
+    // Parts of pipelines: only their runs have pods.
+    ("tekton.dev", &["ClusterTask", "Pipeline", "StepAction", "Task"]),
+    ("triggers.tekton.dev", &["ClusterTriggerBinding", "TriggerBinding", "TriggerTemplate"]),
     // Certificates and secrets.
     ("cert-manager.io", &[]),
     ("acme.cert-manager.io", &[]),
@@ -198,6 +207,9 @@ mod tests {
             ("gateway.envoyproxy.io", "EnvoyProxy", true),
             ("postgresql.cnpg.io", "Cluster", true),
             ("velero.io", "Schedule", false),
+            ("kind.x-k8s.io", "Cluster", false),
+            ("tekton.dev", "Task", false),
+            ("tekton.dev", "PipelineRun", true),
             ("crd.projectcalico.org", "NetworkPolicy", false),
             ("gateway.networking.k8s.io", "HTTPRoute", false),
             ("extensions", "Deployment", true),

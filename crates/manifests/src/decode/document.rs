@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use roster_engine::model::json::pointer::Pointer;
+use roster_engine::model::json::{pointer::Pointer, raw::object_key};
 use serde_json::value::RawValue;
 
 use super::{error::Position, field_places, hidden_objects, repeated_keys};
@@ -51,10 +51,14 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The same object without what later keys of the same name replace. [`objects`](super::objects()) reports these keys.
+    /// The same object without what later keys of the same name replace. [`objects`](super::objects()) reports these keys. A
+    /// recorded review stays as it is: nobody has written it.
     #[must_use]
     pub fn with_single_keys(self) -> Self {
         let Some(single) = SingleKeys::of_any_length(self.raw.get()) else { return self };
+        if object_key(&self.raw).kind == "AdmissionReview" {
+            return self;
+        }
         match RawValue::from_string(single.text.clone()) {
             Ok(owned) => {
                 let is_mixture = repeated_keys::is_mixture(&single, Pointer::At(""), self.is_block);

@@ -368,9 +368,13 @@ fn skip(
     Ok(())
 }
 
-/// Records an object of which a controller may make pods. Returns the memory that the record takes.
+/// Records an object of which a controller may make pods. Returns the memory that the record takes. What has no name, as the
+/// files of many programs, is in no cluster.
 fn record_custom_resource(text: &str, meta: &TypeMeta, defaults: &Defaults<'_>, into: &mut Inventory) -> usize {
     let mut object = ObjectKey { kind: shortened(&meta.kind).into(), ..name(text) };
+    if object.name.is_empty() && !text.contains("\"generateName\"") {
+        return 0;
+    }
     object.namespace = placed(object.namespace, defaults);
     let namespace = target_namespace(text).unwrap_or_else(|| object.namespace.clone());
     into.custom_resources.add(namespace, object)

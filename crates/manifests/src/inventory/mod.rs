@@ -56,7 +56,7 @@ pub use index_answers::Answers;
 pub use intern::{Interner, Targets};
 pub use live::{Live, LiveRows, LiveTable};
 pub use lookups::{NodePlaces, PodAddresses, SliceEndpoints};
-pub use objects::{AnyObject, Inventory};
+pub use objects::{AnyObject, Inventory, is_given_by_kustomize};
 pub use planning_rows::{PlannedPods, PlannedServices, PlanningRows, SharedNodes};
 pub use rows::{NamespaceRow, NodeRow, PodRow, ServiceRow, SliceRow, SmallRows};
 pub use service_findings::ServiceFindings;

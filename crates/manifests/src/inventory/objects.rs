@@ -168,8 +168,11 @@ impl Inventory {
         &self.nodes[..self.nodes.len().saturating_sub(self.assumed_pods.nodes)]
     }
 
-    /// Notes that a kustomization changes all objects so far before they are applied: how they fit together is not known.
+    /// Notes that a kustomization changes all objects so far before they are applied: how they fit together is not known, nor
+    /// what it gives them.
     pub fn set_unrendered(&mut self) {
+        self.problems.retain(|f| !is_given_by_kustomize(f.code));
+        self.refused.retain(|f| !is_given_by_kustomize(f.code));
         self.unrendered = UnrenderedCounts {
             services: self.services.len(),
             pods: self.pods.len(),
@@ -345,4 +348,9 @@ impl Inventory {
             Finding::new(Reason::IgnoredObject, key, format!("{count} object{s} of kind {kind} {are} not read"))
         })
     }
+}
+
+/// Whether a kustomization may mend what is wrong with an object: it adds fields, and gives names.
+pub fn is_given_by_kustomize(code: Reason) -> bool {
+    matches!(code, Reason::MissingField | Reason::InvalidName)
 }

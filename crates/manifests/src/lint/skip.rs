@@ -97,6 +97,14 @@ impl Skip {
         format!("{count} {}", if count == 1 { one } else { many })
     }
 
+    /// How many there are of each reason, in words.
+    pub fn counts(all: impl Iterator<Item = Self>) -> Vec<String> {
+        let mut all: Vec<Self> = all.collect();
+        all.sort_unstable();
+        let alike = all.chunk_by(PartialEq::eq);
+        alike.filter_map(|alike| Some(alike.first()?.counted(alike.len()))).collect()
+    }
+
     /// The words for one and for several.
     fn words(self) -> (&'static str, &'static str) {
         match self {

@@ -17,7 +17,6 @@ use roster_lint::{FileFinding, FindingCode, LintRun, baseline_of};
 use super::{print_note, rendered_places, sarif, source_args::SourceArgs};
 use crate::cli::{
     help_end::help_end,
-    manifest_files::ManifestFiles,
     messages,
     outcome::Outcome,
     output::{Output, OutputFormat},
@@ -80,8 +79,7 @@ impl LintArgs {
         let context_texts = self.sources.read_context()?;
         let context = self.sources.context(&context_texts)?;
         let rendered = self.sources.render()?;
-        let mut files = ManifestFiles::read(&self.sources.paths())?;
-        files.add_rendered(&rendered);
+        let files = self.sources.manifests(&rendered)?;
         let mut run = roster_lint::check(files.manifests(), &context.options())?;
         run.report.complete &= context.complete;
         rendered_places::add(&mut run.report, &rendered);

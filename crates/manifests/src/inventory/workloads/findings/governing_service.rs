@@ -76,7 +76,7 @@ impl<'a> Manifests<'a> {
         let service = self.services[place].object;
         let named = format!("the Service {} in serviceName", service.meta.name);
         if !is_headless(service) {
-            let message = format!("{named} has a cluster IP: the pods have no DNS names");
+            let message = format!("{named} {HAS_CLUSTER_IP}");
             return Some((Reason::GoverningServiceNotHeadless, message));
         }
         let Some(selector) = selector(service) else {
@@ -112,8 +112,9 @@ impl<'a> Manifests<'a> {
         if versions.iter().any(|place| is_headless(self.services[*place].object)) {
             return None;
         }
-        let why = if versions.is_empty() { "is not among the manifests of the namespace" } else { "has a cluster IP" };
-        let message = format!("the Service {subdomain} in subdomain {why}: the pods have no DNS names");
+        let missing = "is not among the manifests of the namespace: the pods have no DNS names";
+        let why = if versions.is_empty() { missing } else { HAS_CLUSTER_IP };
+        let message = format!("the Service {subdomain} in subdomain {why}");
         let pointer = Some(format!("{}/spec/subdomain", workload.template_pointer()));
         // Without a hostname, it may be meant for what the pods call themselves; and an operator may make the Service.
         let is_indexed = match &workload.controller {
@@ -127,6 +128,9 @@ impl<'a> Manifests<'a> {
         self.unless_unread(Resource::Service.kind(), subdomain, finding)
     }
 }
+
+/// `CoreDNS` answers for the pods of other Services, too; the specification of DNS in Kubernetes does not ask for it.
+const HAS_CLUSTER_IP: &str = "has a cluster IP: only a headless one gives pods DNS names in every cluster";
 
 /// Whether a Service is meant to have no cluster IP. An API server refuses other spellings of `None`, which is reported.
 fn is_headless(service: &Service) -> bool {

@@ -187,9 +187,10 @@ impl<'a> Comparison<'a> {
             for (placed, backed) in manifests.workloads.iter().zip(&backed) {
                 let Located { document, object: (workload, outcome) } = *placed;
                 let at = Located { document, object: workload };
-                let mut of_workload: Vec<Finding> = check_pods(workload, outcome).into_iter().collect();
-                of_workload.extend(check_probes(workload));
-                if namespaces.is_judged(document) {
+                let is_judged = namespaces.is_judged(document);
+                let of_pods = check_pods(workload, outcome).filter(|f| is_judged || f.code != Reason::PodsRefused);
+                let mut of_workload: Vec<Finding> = of_pods.into_iter().chain(check_probes(workload)).collect();
+                if is_judged {
                     of_workload.extend(manifests.check_governing_service(at, &selected, &namespaces));
                     of_workload.extend(manifests.check_subdomain(at, objects.units));
                     of_workload.extend(check_rollout(workload, outcome, &backed.alone));

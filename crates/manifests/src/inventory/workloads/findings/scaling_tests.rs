@@ -297,7 +297,8 @@ fn a_subdomain_needs_a_headless_service() {
     };
     let missing =
         "the Service peers in subdomain is not among the manifests of the namespace: the pods have no DNS names";
-    let with_ip = "the Service peers in subdomain has a cluster IP: the pods have no DNS names";
+    let with_ip =
+        "the Service peers in subdomain has a cluster IP: only a headless one gives pods DNS names in every cluster";
     let named = json!({"subdomain": "peers", "hostname": "one"});
     for (given, want) in [
         (vec![headless("peers"), pods(named.clone())], vec![]),

@@ -106,7 +106,12 @@ impl<'a> ServiceReferences<'_, 'a> {
         }
         let elsewhere = self.by_name.get(name.as_str());
         let elsewhere = elsewhere.and_then(|namespaces| namespaces.first().copied());
-        NamedService::Missing { meant: self.meant(namespace, name, manifests), elsewhere }
+        let meant = self.meant(namespace, name, manifests);
+        // What looks like a typo is one, whatever an operator makes.
+        if manifests.custom_resources.is_some() && !meant.is_some_and(|meant| is_mistyped(name, meant)) {
+            return NamedService::Unknown;
+        }
+        NamedService::Missing { meant, elsewhere }
     }
 
     /// Whether a namespace would have the Service of a reference among its manifests, if it existed.
@@ -116,7 +121,6 @@ impl<'a> ServiceReferences<'_, 'a> {
         !is_of_cluster
             && name.len() <= LONGEST_NAME
             && has_services()
-            && of.custom_resources.is_none()
             && !of.unread.may_be_named(Resource::Service.kind(), name, *document)
             && !self.may_be_elsewhere(namespace, name)
             && !self.is_renamed(name)
@@ -169,5 +173,36 @@ impl<'a> ServiceReferences<'_, 'a> {
     /// Whether an object of this kind may be in the namespace though it cannot be read.
     pub fn may_be_unread(&self, kind: &str, namespace: &Text) -> bool {
         self.namespaces.all.get(namespace).is_none_or(|of| of.unread.may_have_kind(kind))
+    }
+}
+
+/// Whether a name is probably another one, mistyped. Operators make Services with numbers and short suffixes: `db-1`, `db-rw`.
+fn is_mistyped(name: &str, meant: &str) -> bool {
+    let letters = |part: &str| part.replace(|c: char| c.is_ascii_digit(), "");
+    let mut differing = name.split('-').zip(meant.split('-')).filter(|(a, b)| a != b);
+    spelling::typo(name, meant).is_some()
+        && differing.all(|(a, b)| a.len().max(b.len()) > 2 && letters(a) != letters(b))
+        && name.matches('-').count() == meant.matches('-').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typo_is_not_a_sibling() {
+        for (name, meant, want) in [
+            ("wbe", "web", true),
+            ("webb", "web", true),
+            ("shop-frontnd", "shop-frontend", true),
+            ("web-1", "web-2", false),
+            ("web2", "web1", false),
+            ("db-rw", "db-ro", false),
+            ("db-r", "db-rw", false),
+            ("db-a", "dba", false),
+            ("web", "shop", false),
+        ] {
+            assert_eq!(is_mistyped(name, meant), want, "{name} {meant}");
+        }
     }
 }

@@ -109,14 +109,15 @@ fn is_of_owner(finding: &Finding) -> bool {
 /// Of a rule and a reason with one cause, one is enough.
 fn drop_repeated_rules(object: &mut ReviewedObject<'_>) {
     let ReviewedObject { input_findings, rule_findings, .. } = object;
-    let warns = |f: &FileFinding<'_>| f.effect != FindingEffect::Denied;
-    for (rule, reason) in
-        [(Rule::TrafficDistribution, Reason::InvalidValue), (Rule::TargetPortMissing, Reason::NamedPortMissing)]
-    {
-        let is_cause = |f: &FileFinding<'_>, field: &str| f.code == FindingCode::Reason(reason) && f.field == field;
-        rule_findings.retain(|f| {
-            f.code != FindingCode::Rule(rule) || !warns(f) || !input_findings.iter().any(|i| is_cause(i, &f.field))
-        });
+    for (rule, reason) in [
+        (Rule::TrafficDistribution, Reason::InvalidValue),
+        (Rule::SpecialAddress, Reason::InvalidValue),
+        (Rule::Provenance, Reason::InvalidValue),
+        (Rule::TargetPortMissing, Reason::NamedPortMissing),
+    ] {
+        let of_reason = input_findings.iter().filter(|f| f.code == FindingCode::Reason(reason));
+        let fields: BTreeSet<&str> = of_reason.map(|f| f.field.as_str()).collect();
+        rule_findings.retain(|f| f.code != FindingCode::Rule(rule) || !fields.contains(f.field.as_str()));
     }
     // The rule names the field.
     let names_service = |f: &FileFinding<'_>| f.code == FindingCode::Rule(Rule::SliceService);

@@ -16,7 +16,7 @@ pub(super) static RULE: LintRule = LintRule {
     severity: Severity::Warning,
     meaning: "The Service that an Ingress, a route of the Gateway API, a webhook configuration, an APIService or a conversion \
               webhook names does not have the port: requests fail. The port is one of the Service, and not the targetPort of \
-              its pods; without one, an API server uses 443.",
+              its pods; without one, an API server uses 443. A route without one is an error: the schema of the Gateway API refuses it.",
     fix: "Use the number or the name of a port of the Service.",
     example: "\
 apiVersion: networking.k8s.io/v1
@@ -50,6 +50,9 @@ const MAX_COMPARISONS: usize = 1 << 24;
 fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
     let mut left = MAX_COMPARISONS;
     for (backend, found) in &objects.backends {
+        if backend.port.is_none() && backend.kind.ends_with("Route") {
+            faults.push(without_port(backend));
+        }
         let (NamedService::Found(versions), Some(port)) = (found, &backend.port) else { continue };
         let ports = versions.iter().map(|service| service.ports.len()).sum();
         let Some(rest) = left.checked_sub(ports) else { return };
@@ -61,6 +64,13 @@ fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
             faults.push(fault(backend, port, service));
         }
     }
+}
+
+/// The schema of the Gateway API asks for a port where a route refers to a Service.
+fn without_port(backend: &Backend) -> RuleFault {
+    let message = format!("the reference to the Service {} needs a port", shortened(&backend.service.name));
+    let severity = Some(Severity::Error);
+    RuleFault { document: backend.service.document, pointer: backend.pointer.clone(), severity, message }
 }
 
 fn has_port(service: &Service, port: &TargetPort) -> bool {
@@ -153,7 +163,11 @@ mod tests {
                 Some(format!("{} port 80; it has no ports", field(number))),
             ),
             (route("shop", "{name: web, port: 80}") + WEB, None),
-            (route("shop", "{name: web}") + WEB, None),
+            (
+                route("shop", "{name: web}") + WEB,
+                Some("backend-port-missing spec.rules[0].backendRefs[0]: the reference to the Service web needs a port".to_owned()),
+            ),
+            (route("shop", "{group: example.com, kind: Bucket, name: web}") + WEB, None),
             (
                 route("shop", "{name: web, port: 8081}") + WEB,
                 Some(format!("{} port 8081; its port is 80 (http)", field("spec.rules[0].backendRefs[0].port"))),

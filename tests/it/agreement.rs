@@ -178,4 +178,18 @@ proptest! {
             }
         }
     }
+    #[test]
+    fn explanations_are_the_same(objects in broken()) {
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects }).to_string();
+        let of_cli = cli(&["explain", "-f", "-", "-o", "json", "--complete"], &list);
+        let is_web = |item: &&Value| item["service"] == json!({ "kind": "Service", "namespace": "shop", "name": "web" });
+        let Some(of_cli) = of_cli["items"].as_array().unwrap().iter().find(is_web) else { return Ok(()) };
+        let (status, of_rest) = answer("/v1/explain?service=shop/web", list);
+        // A Service that cannot be read is an error over REST.
+        prop_assume!(status == 200);
+        prop_assert_eq!(&of_cli["rows"], &of_rest["rows"]);
+        // Over REST, findings about other objects follow.
+        let own = of_cli["reasons"].as_array().unwrap();
+        prop_assert_eq!(&own[..], &of_rest["reasons"].as_array().unwrap()[..own.len()]);
+    }
 }

@@ -14,7 +14,6 @@ use roster_manifests::{
         Inventory,
         workloads::{ComparedObjects, Comparison, ObjectDocuments, UnreadIndex},
     },
-    lint::is_test_data,
     units::Units,
 };
 
@@ -193,7 +192,7 @@ fn repeated_in_file(items: &[ReviewedObject<'_>], places: impl Iterator<Item = u
     let is_same = others.iter().all(|other| items[*other].document.raw.get() == items[*last].document.raw.get());
     // A test may compare an object with a later one.
     let severity =
-        if is_same || is_test_data(items[*last].file) { Severity::Info } else { Reason::DuplicateObject.severity() };
+        if is_same || items[*last].is_test { Severity::Info } else { Reason::DuplicateObject.severity() };
     Some((*last, Finding { severity, ..Finding::new(Reason::DuplicateObject, key, message) }))
 }
 

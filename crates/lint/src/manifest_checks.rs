@@ -42,7 +42,7 @@ pub(crate) fn add(report: &mut Report<'_>, source: &Source<'_>) -> Result<(), De
         // All of them: the first objects keep theirs.
         object.keep_within(&mut room, (0, 0));
     }
-    repeated_claims::add(&mut report.objects, &mut room);
+    repeated_claims::add(&mut report.objects, source.defaults.namespace().unwrap_or_default(), &mut room);
     source.check_interrupt()
 }
 

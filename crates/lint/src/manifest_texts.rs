@@ -1,10 +1,12 @@
 //! The files of a directory that mixes manifests with charts, kustomizations and other YAML.
 
 use std::{
+    collections::HashSet,
     io::Read,
     path::{Path, PathBuf},
 };
 
+use roster_engine::model::HashSeed;
 use roster_manifests::{
     decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
     lint::{Kustomizations, Skip, has_template_action, without_comments, without_placeholders},
@@ -99,9 +101,10 @@ impl<'s> ManifestTexts<'s> {
 
     /// Says which directories were given: the names of folders above them mean nothing.
     pub fn set_roots(&mut self, roots: &[PathBuf]) {
+        let roots: HashSet<&Path, HashSeed> = roots.iter().map(PathBuf::as_path).collect();
         for text in &mut self.texts {
-            let of_text = roots.iter().filter(|root| Path::new(&text.name).starts_with(root));
-            text.root = of_text.map(|root| root.as_os_str().len()).max().unwrap_or_default();
+            let root = Path::new(&text.name).ancestors().skip(1).find(|folder| roots.contains(folder));
+            text.root = root.map_or(0, |root| root.as_os_str().len());
         }
     }
 

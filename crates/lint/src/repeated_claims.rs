@@ -13,7 +13,7 @@ use roster_validation::Claim;
 use crate::{
     file_finding::{FileFinding, FileObject},
     finding_room::FindingRoom,
-    reviewed_object::ReviewedObject,
+    reviewed_object::{ReviewedObject, placed},
 };
 
 /// Most claims of a Service that are reported one by one.
@@ -40,9 +40,10 @@ struct RepeatedClaims {
     more: usize,
 }
 
-/// Adds a finding to each Service that claims what another one of the same unit has.
-pub(crate) fn add(objects: &mut [ReviewedObject<'_>], room: &mut FindingRoom) {
-    let repeated = find(objects);
+/// Adds a finding to each Service that claims what another one of the same unit has. `namespace` is that of objects without
+/// one.
+pub(crate) fn add(objects: &mut [ReviewedObject<'_>], namespace: &str, room: &mut FindingRoom) {
+    let repeated = find(objects, namespace);
     let lines = lines_of_owners(objects, repeated.iter().flat_map(|(_, claims)| &claims.listed));
     let line_of = |owner: &ClaimOwner| {
         let place = lines.binary_search_by(|(known, _)| known.cmp(owner));
@@ -68,9 +69,10 @@ pub(crate) fn add(objects: &mut [ReviewedObject<'_>], room: &mut FindingRoom) {
 }
 
 /// The repeated claims, and the places of the Services that make them.
-fn find(objects: &[ReviewedObject<'_>]) -> Vec<(usize, RepeatedClaims)> {
+fn find(objects: &[ReviewedObject<'_>], namespace: &str) -> Vec<(usize, RepeatedClaims)> {
     let mut owners: BTreeMap<String, HashMap<usize, ClaimOwner, HashSeed>> = BTreeMap::new();
     let mut repeated = Vec::new();
+    let key = |object: &ReviewedObject<'_>| placed(&object.key, namespace);
     for (place, object) in objects.iter().enumerate() {
         if object.key.kind != "Service" || !object.has_schema || object.is_listed {
             continue;
@@ -81,7 +83,7 @@ fn find(objects: &[ReviewedObject<'_>]) -> Vec<(usize, RepeatedClaims)> {
             let by_unit = owners.entry(claim.what.clone()).or_default();
             let owner = by_unit.entry(object.unit).or_insert_with(own).clone();
             // An object that is written twice is one.
-            if owner.place == place || objects[owner.place].key == object.key {
+            if owner.place == place || key(&objects[owner.place]) == key(object) {
                 continue;
             }
             if claims.listed.len() < MAX_LISTED {

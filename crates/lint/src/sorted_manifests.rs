@@ -98,14 +98,14 @@ impl<'a> Sorting<'a> {
         let role = if is_found { self.kustomizations.role(name) } else { FileRole::Plain };
         let mut checked = Vec::with_capacity(documents.len());
         let is_one = documents.len() == 1;
+        let is_test = is_of_test(text.below_root());
         let of_role = match role {
-            _ if is_found && is_vendored(name) => Some(Skip::Vendored),
+            _ if is_found && is_vendored(text.below_root()) => Some(Skip::Vendored),
             FileRole::Part => Some(Skip::Patch),
-            _ if self.tests.is_compared(name) => Some(Skip::ClusterTest),
+            _ if self.tests.is_compared(name, is_test) => Some(Skip::ClusterTest),
             FileRole::NotListed => Some(Skip::NotListed),
             FileRole::Plain | FileRole::Applied | FileRole::Listed => None,
         };
-        let is_test = is_of_test(text.below_root());
         for document in documents {
             let is_part = || is_found && is_partial(text.below_root(), &document.raw);
             let why = Skip::of_document(name, &document.raw).or(of_role);

@@ -6,7 +6,7 @@ use roster_engine::{
     explain::{Explanation, Focus, LabelGroups, explain_only},
     model::Pod,
     plan::selected_pods,
-    reason::{Finding, Reason, Severity},
+    reason::{Finding, Reason},
     stale::PodNames,
     state::{Options, State},
 };
@@ -73,11 +73,8 @@ impl Explainer<'_> {
     pub(super) fn other_findings(&self) -> Findings {
         let mut others = self.index.problems().clone();
         if self.pod.is_none() {
-            let is_shown = |p: &Finding| {
-                let entry = self.index.get(&p.object.namespace, &p.object.name);
-                p.object.kind == "Service" && p.severity > Severity::Info && entry.is_some_and(|e| e.service.is_some())
-            };
-            others.retain(|p| !is_shown(p));
+            let entry = |p: &Finding| self.index.get(&p.object.namespace, &p.object.name);
+            others.retain(|p| !entry(p).is_some_and(|entry| ServiceFindings::is_of(entry, p)));
         }
         others
     }

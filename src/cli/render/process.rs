@@ -78,26 +78,32 @@ impl RendererProgram {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = Running::start(&mut command)?;
         let (sender, outputs) = sync_channel(1);
-        let out = running.0.stdout.take();
+        let out = running.child.stdout.take();
         let most = limits.output;
         thread::spawn(move || {
             // If nobody waits for it any more, nobody wants it.
             let _ = sender.send(read_bounded(out, most.saturating_add(1)));
         });
-        let errors = running.0.stderr.take();
+        let errors = running.child.stderr.take();
         let errors = thread::spawn(move || read_errors(errors));
-        let output = match outputs.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(output) => output?,
-            Err(RecvTimeoutError::Timeout) => return Err(RunFailure::TimedOut(limits.time)),
-            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
+        let is_late = || Instant::now() >= deadline;
+        let output = loop {
+            // What it has started, and left behind, may hold its pipes open.
+            running.try_end()?;
+            match outputs.recv_timeout(POLL) {
+                Ok(output) => break output?,
+                Err(RecvTimeoutError::Timeout) if !is_late() => {}
+                Err(RecvTimeoutError::Timeout) => return Err(RunFailure::TimedOut(limits.time)),
+                Err(RecvTimeoutError::Disconnected) => return Err(io::Error::from(io::ErrorKind::BrokenPipe).into()),
+            }
         };
         if output.len() > most {
             return Err(RunFailure::TooLong(most));
         }
         let status = loop {
-            match running.0.try_wait()? {
+            match running.try_end()? {
                 Some(status) if errors.is_finished() => break status,
-                _ if Instant::now() >= deadline => return Err(RunFailure::TimedOut(limits.time)),
+                _ if is_late() => return Err(RunFailure::TimedOut(limits.time)),
                 _ => thread::sleep(POLL),
             }
         };
@@ -108,30 +114,57 @@ impl RendererProgram {
     }
 }
 
-/// A running program, with the programs that it has started in its process group. All of them end with this value.
-struct Running(Child);
+/// A running program, with the programs that it has started in its process group. All of them end with it, and with this value.
+struct Running {
+    child: Child,
+    has_ended: bool,
+}
 
 impl Running {
     fn start(command: &mut Command) -> io::Result<Self> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
-        command.spawn().map(Self)
+        command.spawn().map(|child| Self { child, has_ended: false })
+    }
+
+    /// Its status when it has ended, and what it has started is ended, too.
+    fn try_end(&mut self) -> io::Result<Option<ExitStatus>> {
+        if !self.has_ended && self.is_running()? {
+            return Ok(None);
+        }
+        self.end().map(Some)
+    }
+
+    /// Whether it runs. It is not waited for.
+    #[cfg(target_os = "linux")]
+    fn is_running(&self) -> io::Result<bool> {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let id = WaitId::Pid(Pid::from_child(&self.child));
+        Ok(waitid(id, WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT)?.is_none())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn is_running(&mut self) -> io::Result<bool> {
+        self.child.try_wait().map(|status| status.is_none())
+    }
+
+    /// Ends all, and waits for it. While it has not been waited for, no other group has its number.
+    fn end(&mut self) -> io::Result<ExitStatus> {
+        #[cfg(target_os = "linux")]
+        if !self.has_ended {
+            let leader = rustix::process::Pid::from_child(&self.child);
+            // There is none if it has ended, and nothing that it has started is left.
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
+        self.has_ended = true;
+        self.child.wait()
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // While it has not been waited for, no other group has its number.
-        if !matches!(self.0.try_wait(), Ok(None)) {
-            return;
-        }
-        #[cfg(target_os = "linux")]
-        let _ = rustix::process::kill_process_group(
-            rustix::process::Pid::from_child(&self.0),
-            rustix::process::Signal::KILL,
-        );
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.end();
     }
 }
 
@@ -223,12 +256,20 @@ mod tests {
     fn programs_that_it_started_end_with_it() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("alive");
-        let script = format!("(while :; do date +%N >{}; sleep 0.05; done) & exec sleep 60", file.display());
-        shell(&script, Limits { time: Duration::from_millis(300), ..Limits::LOCAL }).unwrap_err();
-        let last = || file.metadata().unwrap().modified().unwrap();
-        let before = last();
-        thread::sleep(Duration::from_millis(300));
-        assert_eq!(last(), before);
+        let writes = format!("(while :; do date +%N >{}; sleep 0.05; done) &", file.display());
+        let short = Limits { time: Duration::from_millis(300), ..Limits::LOCAL };
+        for (end, limits, want) in [
+            ("exec sleep 60", short, Err("did not end within 0 s")),
+            // It ends first, and its child has the pipes.
+            ("sleep 0.2; echo a", Limits::LOCAL, Ok("a\n")),
+        ] {
+            let ended = shell(&format!("{writes} {end}"), limits).map_err(|failure| failure.to_string());
+            assert_eq!(ended.as_deref().map_err(String::as_str), want);
+            let last = || file.metadata().unwrap().modified().unwrap();
+            let before = last();
+            thread::sleep(Duration::from_millis(300));
+            assert_eq!(last(), before, "{end}");
+        }
     }
 
     #[test]

@@ -48,8 +48,8 @@ pub(super) async fn explain(State(app): State<Arc<RestApp>>, request: Request) -
     let params = Params::read(request.uri(), &[&["service"], OPTION_PARAMS, WriteParams::NAMES])?;
     compute(&app, request, move |_, posted| {
         input::answer(&posted, &params, |input| {
-            let mut explanation = input.explain()?;
-            explanation.reasons.extend(input.input_problems().into_iter().map(finding));
+            let (mut explanation, others) = input.explain()?;
+            explanation.reasons.extend(others.into_iter().map(finding));
             let more = explanation.reasons.len().saturating_sub(MAX_REASONS);
             explanation.summary.omitted_reasons += more;
             explanation.reasons.truncate(MAX_REASONS);

@@ -20,7 +20,7 @@ use roster_manifests::{
         self, DecodeError, DecodeReason, Source,
         request::{self, DecodedRequest, RequestBody, RequestError},
     },
-    inventory::{Findings, Index, Inventory},
+    inventory::{Entry, Findings, Index, Inventory, ServiceFindings},
 };
 
 use super::{
@@ -35,8 +35,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct PlanInput<'a> {
     pub state: State<'a>,
-    /// All objects of a list, because a pod that the Service does not select may be a near miss.
-    all: Option<&'a Inventory>,
+    /// All objects of a list, because a pod that the Service does not select may be a near miss; and the Service among them.
+    all: Option<ListedObjects<'a>>,
     /// The controllers to plan, if they are named.
     pub controllers: Option<Vec<Controller>>,
     pub options: Options,
@@ -46,6 +46,14 @@ pub(super) struct PlanInput<'a> {
     unknown: UnknownKinds,
     /// Whether nobody waits for the answer any more.
     interrupt: Interrupt<'a>,
+}
+
+/// The objects of a list, and the Service of the request.
+#[derive(Clone, Copy, Debug)]
+struct ListedObjects<'a> {
+    inventory: &'a Inventory,
+    index: &'a Index<'a>,
+    entry: &'a Entry<'a>,
 }
 
 /// Reads a body and calls `answer` with its input. The state borrows from the body, so the answer is made in here.
@@ -132,7 +140,7 @@ fn of_objects<T>(
     let (state, unknown) = (index.state(entry), index.unknown_of(entry));
     answer(&PlanInput {
         state,
-        all: Some(&inventory),
+        all: Some(ListedObjects { inventory: &inventory, index: &index, entry }),
         controllers: params.controllers.clone(),
         options: params.over(Options::default()),
         problems: index.problems(),
@@ -152,16 +160,21 @@ impl PlanInput<'_> {
         Ok(plan_known_until(&self.state, controllers, options, self.unknown, self.interrupt)?)
     }
 
-    /// Explains the state.
-    pub(super) fn explain(&self) -> Result<Explanation, ApiError> {
-        let explanation = self.explain_all();
+    /// Explains the state. Returns the findings about the input that the explanation does not have.
+    pub(super) fn explain(&self) -> Result<(Explanation, Vec<Finding>), ApiError> {
+        let mut explanation = self.explain_all();
+        let mut others = self.input_problems();
+        if let Some(ListedObjects { index, entry, .. }) = self.all {
+            ServiceFindings::new(index).add_to(entry, &mut explanation);
+            others.retain(|finding| !ServiceFindings::is_of(entry, finding));
+        }
         self.interrupt.check()?;
-        Ok(explanation)
+        Ok((explanation, others))
     }
 
     fn explain_all(&self) -> Explanation {
         let names: PodNames<'_> = match self.all {
-            Some(all) => all.pods_of_input().iter().collect(),
+            Some(all) => all.inventory.pods_of_input().iter().collect(),
             None => self.state.pods.iter().copied().collect(),
         };
         let targets = KnownTargets::of_state(&names, self.state.nodes);
@@ -169,7 +182,9 @@ impl PlanInput<'_> {
         let interrupt = self.interrupt;
         let unknown = self.unknown;
         let focus = Focus { selected: Some(&selected), targets: Some(targets), unknown, interrupt, ..Focus::default() };
-        let Some(all) = self.all else { return explain_only(&self.state, &self.options, focus) };
+        let Some(ListedObjects { inventory: all, .. }) = self.all else {
+            return explain_only(&self.state, &self.options, focus);
+        };
         let knows_nodes = !all.nodes_of_input().is_empty();
         let focus = Focus { targets: Some(KnownTargets { knows_nodes, ..targets }), ..focus };
         if selected.is_empty() {

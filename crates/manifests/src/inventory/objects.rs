@@ -228,29 +228,25 @@ impl Inventory {
         self.problems.merge(wrong);
     }
 
-    /// Adds to the findings about the input which objects an API server would refuse: each Service, whose answer must not look
-    /// as if all were well, and how many others. Objects about which there is a finding already are not among them.
+    /// Adds to the findings about the input why an API server would refuse Services, whose answers must not look as if all were
+    /// well, and how many other objects. Objects about which there is a finding already are not among them.
     pub fn report_refused_objects(&mut self) {
         let refused = std::mem::take(&mut self.refused);
         let known = self.problems.iter().filter(|f| is_refusal(f)).map(|f| &f.object);
         let mut seen: HashSet<&ObjectKey, HashSeed> = known.collect();
-        let first = refused.iter().filter(|f| seen.insert(&f.object));
-        let (services, others): (Vec<_>, Vec<_>) = first.partition(|f| f.object.kind == Resource::Service.kind());
-        let about = |finding: &Finding, objects: &str| {
-            let at = finding.pointer.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
-            format!("an API server would refuse {objects}: {at}{}", finding.message)
-        };
-        let of_service = |finding: &&Finding| {
-            Finding::new(Reason::RefusedObjects, finding.object.clone(), about(finding, &finding.object.to_string()))
-        };
+        let new = refused.iter().filter(|f| !seen.contains(&f.object));
+        let (services, others): (Vec<_>, Vec<_>) = new.partition(|f| f.object.kind == Resource::Service.kind());
+        let others: Vec<&Finding> = others.into_iter().filter(|f| seen.insert(&f.object)).collect();
         let of_others = others.first().map(|first| {
             let objects = match others.len() {
                 1 => first.object.to_string(),
                 n => format!("{}; the first is {}", counted(n, "object"), first.object),
             };
-            Finding::new(Reason::RefusedObjects, ObjectKey::default(), about(first, &objects))
+            let at = first.pointer.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
+            let message = format!("an API server would refuse {objects}: {at}{}", first.message);
+            Finding::new(Reason::RefusedObjects, ObjectKey::default(), message)
         });
-        let found: Vec<Finding> = services.iter().map(of_service).chain(of_others).collect();
+        let found: Vec<Finding> = services.into_iter().cloned().chain(of_others).collect();
         self.problems.extend(found);
     }
 
@@ -272,7 +268,8 @@ impl Inventory {
         for (kind, count) in other.ignored {
             self.ignore_many(kind, count);
         }
-        self.unreadable.append(&mut other.unreadable);
+        // `append` would go through all of them, for each object that is read.
+        self.unreadable.extend(other.unreadable);
     }
 
     /// An empty inventory, to be merged into this one. Objects of both share their references.

@@ -57,9 +57,15 @@ impl<'a> ServiceFindings<'a> {
     pub fn add_to(&self, entry: &Entry<'_>, explanation: &mut Explanation) {
         self.explain_selector(entry, explanation);
         let listed = |f: &Finding| explanation.reasons.iter().any(|c| c.code == f.code);
-        let own = self.of(entry).iter().filter(|f| f.severity > Severity::Info && !listed(f));
+        let own = self.of(entry).iter().filter(|f| Self::is_of(entry, f) && !listed(f));
         let added: Vec<Cause> = own.map(|f| cause(f)).collect();
         explanation.reasons.splice(0..0, added);
+    }
+
+    /// Whether a finding is shown with the explanation of `entry`: a warning or an error about its Service.
+    pub fn is_of(entry: &Entry<'_>, finding: &Finding) -> bool {
+        let is_own = service_of(finding) == (entry.namespace, entry.name) && finding.object.kind == "Service";
+        is_own && finding.severity > Severity::Info && entry.service.is_some()
     }
 
     /// Says why the selector of `entry` matches nothing, where the manifests of workloads say more than labels of pods can.

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, value::RawValue};
 
-use super::{partial::is_of_test, path_within};
+use super::file_path::normal;
 
 /// The API groups of tests.
 const GROUPS: [&str; 2] = ["kuttl.dev", "chainsaw.kyverno.io"];
@@ -74,20 +74,15 @@ impl ClusterTests {
         }
     }
 
-    /// Whether a file holds parts of objects to compare with.
-    pub fn is_compared(&self, file: &str) -> bool {
+    /// Whether a file holds parts of objects to compare with. `is_test` says whether it is below a folder of tests.
+    pub fn is_compared(&self, file: &str, is_test: bool) -> bool {
         let file = normal(Path::new(file));
         let folder = file.parent().unwrap_or(Path::new(""));
         let is_in_test = || self.folders.contains(folder) || self.steps.get(folder).is_some_and(|steps| *steps > 1);
         self.compared.contains(&file)
             || self.compared.contains(folder)
-            || step_file(&file) == Some(StepFile::Compared) && (is_in_test() || is_of_test(&file.to_string_lossy()))
+            || step_file(&file) == Some(StepFile::Compared) && (is_test || is_in_test())
     }
-}
-
-/// The path without `.` and `..`.
-fn normal(path: &Path) -> PathBuf {
-    path_within(Path::new(""), path)
 }
 
 /// The file or folder that a test in `folder` compares with.
@@ -115,6 +110,7 @@ mod tests {
     use serde_json::{json, value::to_raw_value};
 
     use super::*;
+    use crate::lint::is_of_test;
 
     #[test]
     fn files_with_parts_of_objects_are_known_by_name_or_by_their_test() {
@@ -164,7 +160,7 @@ mod tests {
             for (file, object) in &files {
                 tests.add(file, [&*to_raw_value(object).unwrap()].into_iter());
             }
-            let found: Vec<&str> = files.iter().map(|(file, _)| *file).filter(|file| tests.is_compared(file)).collect();
+            let found: Vec<&str> = files.iter().map(|(file, _)| *file).filter(|file| tests.is_compared(file, is_of_test(file))).collect();
             assert_eq!(found, want, "{name}");
         }
     }

@@ -15,7 +15,7 @@ pub use json_comments::without_comments;
 pub use kustomizations::{FileRole, Kustomizations, is_kustomization};
 pub use partial::{is_of_test, is_partial};
 pub use skip::{
-    Skip, has_placeholder, is_template, is_test_data, is_vendored, may_become_manifest, without_placeholders,
+    Skip, has_placeholder, is_template, is_vendored, may_become_manifest, without_placeholders,
 };
 pub use source_place::SourcePlace;
 pub use template_text::has_template_action;

@@ -136,18 +136,10 @@ fn is_encrypted(members: &JsonMembers<'_>) -> bool {
 
 /// Whether a file is a copy of another project.
 pub fn is_vendored(file: &str) -> bool {
-    folders(file).any(|folder| ["vendor", "node_modules"].contains(&folder))
+    let folders = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    folders.split('/').any(|folder| ["vendor", "node_modules"].contains(&folder))
 }
 
-/// Whether a file is data of a test, which often has parts of objects.
-pub fn is_test_data(file: &str) -> bool {
-    folders(file).any(|folder| ["testdata", "test-data", "test_data", "fixtures", "__fixtures__"].contains(&folder))
-        || file.contains("src/test/resources/")
-}
-
-fn folders(file: &str) -> impl Iterator<Item = &str> {
-    file.rsplit_once('/').map_or("", |(folder, _)| folder).split('/')
-}
 
 /// Texts of an object that programs in its pods expand, and not the tool that writes the object; and the image, of which
 /// no check knows more than that it is a string.

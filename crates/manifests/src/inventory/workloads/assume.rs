@@ -31,7 +31,7 @@ const MAX_CANDIDATES: usize = 2_000_000;
 const MAX_LABELS: usize = 1 << 22;
 
 /// Most comparisons of what workloads ask of their nodes with what nodes have.
-const MAX_NODE_CHECKS: usize = 1 << 27;
+const MAX_NODE_CHECKS: usize = 1 << 25;
 
 /// The objects of an input that decide about assumed pods.
 #[derive(Clone, Copy, Debug)]

@@ -146,21 +146,25 @@ impl<'a> TextIndex<'a> {
         this
     }
 
-    /// The places of those that may have all of some words, and of some that do not.
-    fn with_words<'w>(&self, words: impl Iterator<Item = &'w str>) -> impl Iterator<Item = usize> {
+    /// The places of those that are meant, among those that may have all of some words. Of too many, the first that is not
+    /// compared may be meant.
+    fn with_words<'s, 'w>(
+        &'s self,
+        words: impl Iterator<Item = &'w str>,
+        is_meant: impl Fn(&TextClues<'a>) -> bool + 's,
+    ) -> impl Iterator<Item = usize> + 's {
         let lists = words.map(|word| self.by_word.get(word).map(Vec::as_slice).unwrap_or_default());
         let fewest = lists.min_by_key(|list| list.len()).unwrap_or_default();
-        fewest.iter().take(MAX_COMPARED).chain(&self.open).copied()
+        let (compared, others) = fewest.split_at(fewest.len().min(MAX_COMPARED));
+        let compared = compared.iter().chain(&self.open).copied();
+        compared.filter(move |place| is_meant(&self.all[*place])).chain(others.first().copied())
     }
 
     /// Text that may have pods which a selector selects: it has the values, or it is a template whose labels may be any.
     fn with_pods(&self, namespace: &str, selector: &Labels, document: Option<usize>) -> Vec<usize> {
         let values = || selector.iter().map(|(_, value)| value.as_str());
-        let is_meant = |place: &usize| {
-            let clues = &self.all[*place];
-            clues.may_have_pods(namespace) && clues.has_all(values())
-        };
-        let mut found: Vec<usize> = self.with_words(values()).filter(is_meant).collect();
+        let is_meant = |clues: &TextClues<'_>| clues.may_have_pods(namespace) && clues.has_all(values());
+        let mut found: Vec<usize> = self.with_words(values(), is_meant).collect();
         let may_have_pods = |place: &usize| self.all[*place].may_have_pods(namespace);
         found.extend(self.templates.reaching(document).find(may_have_pods));
         found.sort_unstable();
@@ -170,11 +174,9 @@ impl<'a> TextIndex<'a> {
 
     /// Text that may have an object of this kind and name.
     fn with_object(&self, namespace: &str, kind: &str, name: &str) -> Vec<usize> {
-        let is_meant = |place: &usize| {
-            let clues = &self.all[*place];
-            clues.may_have(kind, namespace) && clues.has_all(std::iter::once(name))
-        };
-        self.with_words(std::iter::once(name)).filter(is_meant).collect()
+        let word = || std::iter::once(name);
+        let is_meant = |clues: &TextClues<'_>| clues.may_have(kind, namespace) && clues.has_all(word());
+        self.with_words(word(), is_meant).collect()
     }
 
     /// Whether a template that reaches a document may have an object of this kind with any name.
@@ -186,9 +188,10 @@ impl<'a> TextIndex<'a> {
     /// Whether a text may have an object of this kind with these labels.
     fn may_have_labels(&self, namespace: &str, kind: &str, labels: &Labels, document: usize) -> bool {
         let values = || labels.iter().map(|(_, value)| value.as_str());
-        let may_have = |place: usize| self.all[place].may_have(kind, namespace);
-        self.with_words(values()).any(|place| may_have(place) && self.all[place].has_all(values()))
-            || self.templates.reaching(Some(document)).any(may_have)
+        let may_have = |clues: &TextClues<'_>| clues.may_have(kind, namespace);
+        let is_meant = |clues: &TextClues<'_>| may_have(clues) && clues.has_all(values());
+        self.with_words(values(), is_meant).next().is_some()
+            || self.templates.reaching(Some(document)).any(|place| may_have(&self.all[place]))
     }
 }
 
@@ -299,7 +302,8 @@ impl<'a> UnreadOfNamespace<'a> {
     /// Whether something may be an object of this kind, whatever its name.
     pub(super) fn may_have_kind(&self, kind: &str) -> bool {
         let may_have = |texts: &TextIndex<'_>| {
-            texts.with_words(std::iter::once(kind)).any(|place| texts.all[place].may_have(kind, self.namespace))
+            let is_meant = |clues: &TextClues<'_>| clues.may_have(kind, self.namespace);
+            texts.with_words(std::iter::once(kind), is_meant).next().is_some()
         };
         self.objects.is_some_and(|objects| objects.has_kind(kind)) || self.texts.is_some_and(may_have)
     }

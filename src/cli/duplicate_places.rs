@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use roster_engine::{
-    model::{ObjectKey, Resource, Text, json::raw::object_key},
+    model::{ObjectKey, json::raw::object_key},
     reason::Reason,
 };
 use roster_manifests::inventory::Index;
@@ -36,14 +36,8 @@ pub(super) fn name(index: &mut Index<'_>, inputs: &[KnownInput], namespace: &str
 /// Those of the objects that an input has, each with its line. A file that cannot be read was reported before.
 fn objects_of(input: &KnownInput, wanted: &[ObjectKey], namespace: &str) -> Vec<(ObjectKey, usize)> {
     let objects = input.documents(MAX_BYTES, |documents| {
-        let objects = documents.iter().map(|d| (placed(object_key(&d.raw), namespace), d.line));
+        let objects = documents.iter().map(|d| (object_key(&d.raw).placed(namespace), d.line));
         objects.filter(|(key, _)| wanted.binary_search(key).is_ok()).collect()
     });
     objects.unwrap_or_default()
-}
-
-/// The key of an object, in `namespace` if the object is in one and does not name it.
-pub(super) fn placed(key: ObjectKey, namespace: &str) -> ObjectKey {
-    let is_node = key.kind == Resource::Node.kind();
-    if is_node || !key.namespace.is_empty() { key } else { ObjectKey { namespace: Text::new(namespace), ..key } }
 }

@@ -203,7 +203,12 @@ impl InputArgs {
         for path in &input.objects {
             if let Err(error) = read_one(path, defaults, &mut objects.inventory, progress) {
                 let name = path.display().to_string();
-                objects.inventory.unread.add_text(UnreadText { place: name.clone(), text: None, reach: 0..0 });
+                objects.inventory.unread.add_text(UnreadText {
+                    file: (&*name).into(),
+                    line: None,
+                    text: None,
+                    reach: 0..0,
+                });
                 objects.inventory.problems.push(unread_file(&name, messages::error_text(&error)));
                 failed.push(error);
             }

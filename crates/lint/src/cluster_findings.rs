@@ -21,7 +21,7 @@ use crate::{
     finding_room::FindingRoom,
     options::LintOptions,
     referring,
-    reviewed_object::{ReviewedObject, placed},
+    reviewed_object::ReviewedObject,
     rule::{LintRule, RuleFault},
     stale_findings,
 };
@@ -149,7 +149,7 @@ fn repeated(items: &[ReviewedObject<'_>], options: &LintOptions<'_>) -> Vec<(usi
     let mut places: Vec<((ObjectKey, String), usize)> = Vec::new();
     for (place, item) in items.iter().enumerate().filter(|(_, item)| is_named(item)) {
         // Another group may have a kind of the same name.
-        places.push(((placed(&item.key, options.namespace), item.api_group()), place));
+        places.push(((item.key.clone().placed(options.namespace), item.api_group()), place));
     }
     places.sort_unstable();
     let mut findings = Vec::new();
@@ -191,8 +191,7 @@ fn repeated_in_file(items: &[ReviewedObject<'_>], places: impl Iterator<Item = u
     let message = format!("{key} is also at {}{more}; the last one counts", named.join(", "));
     let is_same = others.iter().all(|other| items[*other].document.raw.get() == items[*last].document.raw.get());
     // A test may compare an object with a later one.
-    let severity =
-        if is_same || items[*last].is_test { Severity::Info } else { Reason::DuplicateObject.severity() };
+    let severity = if is_same || items[*last].is_test { Severity::Info } else { Reason::DuplicateObject.severity() };
     Some((*last, Finding { severity, ..Finding::new(Reason::DuplicateObject, key, message) }))
 }
 

@@ -9,7 +9,7 @@ use std::{
 use roster_engine::model::HashSeed;
 use roster_manifests::{
     decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
-    lint::{Kustomizations, Skip, has_template_action, without_comments, without_placeholders},
+    lint::{Kustomizations, Skip, has_template_action, without_placeholders},
     units::Units,
 };
 
@@ -203,16 +203,15 @@ pub(crate) fn foreign(text: &str, origin: FileOrigin) -> Option<Skip> {
     if is_template_text(text) || origin == FileOrigin::Found && is_excerpt(text) {
         return Some(Skip::Template);
     }
-    let has_type = |json: &str| decode::documents(json, &Source::file("")).map(|all| all.iter().any(is_typed)).ok();
-    // Both fields of a manifest are near its beginning, before most of what is broken.
-    let names_none = || !["apiVersion", "kind"].iter().any(|field| text.contains(field));
-    let is_other = || names_none() || without_comments(text).and_then(|json| has_type(&json)) == Some(false);
+    // Both fields of a manifest are near its beginning, before most of what is broken. Many programs have comments in JSON.
+    let fields = ["apiVersion", "kind"];
+    let has_comments =
+        || text.trim_start().starts_with(['{', '[', '/']) && ["//", "/*"].iter().any(|c| text.contains(c));
+    let is_other = || {
+        let named = fields.iter().filter(|field| text.contains(**field)).count();
+        named == 0 || named < fields.len() && has_comments()
+    };
     (origin == FileOrigin::Found && is_other()).then_some(Skip::NotManifest)
-}
-
-/// Whether a document says what it is.
-fn is_typed(document: &Document<'_>) -> bool {
-    Skip::of_document("", &document.raw) != Some(Skip::NotManifest)
 }
 
 /// Whether text that is not YAML is a template.

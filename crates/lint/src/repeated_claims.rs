@@ -13,7 +13,7 @@ use roster_validation::Claim;
 use crate::{
     file_finding::{FileFinding, FileObject},
     finding_room::FindingRoom,
-    reviewed_object::{ReviewedObject, placed},
+    reviewed_object::ReviewedObject,
 };
 
 /// Most claims of a Service that are reported one by one.
@@ -72,7 +72,7 @@ pub(crate) fn add(objects: &mut [ReviewedObject<'_>], namespace: &str, room: &mu
 fn find(objects: &[ReviewedObject<'_>], namespace: &str) -> Vec<(usize, RepeatedClaims)> {
     let mut owners: BTreeMap<String, HashMap<usize, ClaimOwner, HashSeed>> = BTreeMap::new();
     let mut repeated = Vec::new();
-    let key = |object: &ReviewedObject<'_>| placed(&object.key, namespace);
+    let key = |object: &ReviewedObject<'_>| object.key.clone().placed(namespace);
     for (place, object) in objects.iter().enumerate() {
         if object.key.kind != "Service" || !object.has_schema || object.is_listed {
             continue;

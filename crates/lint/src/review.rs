@@ -28,7 +28,7 @@ use crate::{
     input_file::{InputFile, Manifests},
     options::LintOptions,
     report::{Note, Report},
-    reviewed_object::{ReviewedObject, placed},
+    reviewed_object::ReviewedObject,
 };
 
 /// What the objects are.
@@ -96,7 +96,7 @@ pub(crate) fn read<'a>(
     for item in &mut items {
         options.source.check_interrupt()?;
         if item.readable {
-            let key = placed(&item.key, options.namespace);
+            let key = item.key.clone().placed(options.namespace);
             let old = stored.binary_search_by(|(known, _)| known.cmp(&key)).ok().and_then(|place| stored[place].1);
             let before = item.count();
             item.review(&reviewer, old, purpose);
@@ -200,7 +200,8 @@ impl ReviewContext {
         options: &LintOptions<'o>,
         items: &[ReviewedObject<'_>],
     ) -> Result<(UpdatedObjects<'o>, bool), DecodeError> {
-        let mut stored: UpdatedObjects<'_> = items.iter().map(|i| (placed(&i.key, options.namespace), None)).collect();
+        let mut stored: UpdatedObjects<'_> =
+            items.iter().map(|i| (i.key.clone().placed(options.namespace), None)).collect();
         stored.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         stored.dedup_by(|(a, _), (b, _)| a == b);
         let mut complete = true;
@@ -214,7 +215,7 @@ impl ReviewContext {
                     complete &= self.add_policy(FileObject::of(name, document, &key));
                     known_policies.extend(self.policies.last().map(|policy| policy.meta.name.clone()));
                 }
-                let key = placed(&key, options.namespace);
+                let key = key.clone().placed(options.namespace);
                 match stored.binary_search_by(|(known, _)| known.cmp(&key)) {
                     Ok(place) => stored[place].1 = Some(document.raw.as_ref()),
                     Err(_) => rest.push(document.clone()),

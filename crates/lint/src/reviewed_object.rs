@@ -6,7 +6,7 @@ use roster_admission::{
 };
 use roster_engine::{
     model::{
-        ObjectKey, Text,
+        ObjectKey,
         json::raw::{api_group, has_uid},
     },
     reason::{Finding, Reason, Severity},
@@ -181,10 +181,4 @@ impl<'a> ReviewedObject<'a> {
         }
         self.answer = Some(answer);
     }
-}
-
-/// The key of an object, in `namespace` if the object names none.
-pub(crate) fn placed(key: &ObjectKey, namespace: &str) -> ObjectKey {
-    let namespace = if key.namespace.is_empty() { Text::new(namespace) } else { key.namespace.clone() };
-    ObjectKey { namespace, ..key.clone() }
 }

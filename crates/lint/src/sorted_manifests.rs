@@ -83,10 +83,9 @@ impl<'a> Sorting<'a> {
         // What is behind the objects is behind the documents, too.
         let end = error.as_ref().map(UnreadablePlace::of).or_else(|| text.limit.clone());
         for place in errors.chain(end) {
-            let unreadable = UnreadableFile { file: &text.name, place };
-            let text = unreadable.place.text.as_deref().map(str::to_owned);
-            self.unread.push((unreadable.file, UnreadText { place: unreadable.place(), text, reach: 0..0 }));
-            self.sorted.unreadable.push(unreadable);
+            let unread = place.text.as_deref().map(str::to_owned);
+            self.add_unread(&text.name, place.column.map(|_| place.line), unread);
+            self.sorted.unreadable.push(UnreadableFile { file: &text.name, place });
         }
         documents.into_iter().map(Document::with_single_keys).collect()
     }
@@ -123,7 +122,7 @@ impl<'a> Sorting<'a> {
                     decode::record_unread(&document.raw, &Source::file(name), &mut self.inventory);
                 }
                 Skip::Template if may_become_manifest(&document.raw) => {
-                    self.add_template(name, document.line, document.raw.get().to_owned());
+                    self.add_unread(name, Some(document.line), Some(document.raw.get().to_owned()));
                 }
                 _ => {}
             }
@@ -137,7 +136,7 @@ impl<'a> Sorting<'a> {
     pub(crate) fn skip_text(&mut self, skipped: &'a SkippedText) {
         let SkippedText { file, template } = skipped;
         if let Some(text) = template {
-            self.add_template(&file.file, file.line.unwrap_or(1), text.clone());
+            self.add_unread(&file.file, Some(file.line.unwrap_or(1)), Some(text.clone()));
         }
         self.sorted.skipped.push(file.clone());
     }
@@ -148,8 +147,11 @@ impl<'a> Sorting<'a> {
         self.sorted.skipped.push(SkippedFile { file: known.unwrap_or_else(|| file.into()), line, why });
     }
 
-    fn add_template(&mut self, file: &'a str, line: usize, text: String) {
-        self.unread.push((file, UnreadText { place: format!("{file}:{line}"), text: Some(text), reach: 0..0 }));
+    fn add_unread(&mut self, file: &'a str, line: Option<usize>, text: Option<String>) {
+        // A file may have half a million of them.
+        let last = self.unread.last().filter(|(last, _)| *last == file);
+        let shared = last.map_or_else(|| file.into(), |(_, text)| text.file.clone());
+        self.unread.push((file, UnreadText { file: shared, line, text, reach: 0..0 }));
     }
 
     /// The manifests, with the units of their files.

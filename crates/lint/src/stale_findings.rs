@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use roster_engine::{model::ObjectKey, reason::Finding, state::Options};
 use roster_manifests::inventory::{Inventory, whole};
 
-use crate::{
-    options::LintOptions,
-    reviewed_object::{ReviewedObject, placed},
-};
+use crate::{options::LintOptions, reviewed_object::ReviewedObject};
 
 /// Adds the findings to those of the objects at some places that they are about. `inventory` has all objects.
 pub(crate) fn add(
@@ -27,7 +24,7 @@ pub(crate) fn add(
     }
     for place in places {
         let item = &mut items[place];
-        let found = of_object.get(&placed(&item.key, options.namespace));
+        let found = of_object.get(&item.key.clone().placed(options.namespace));
         item.add_stale_findings(found.into_iter().flatten().copied());
     }
 }

@@ -16,7 +16,7 @@ use roster_engine::{
 };
 use roster_lint::InputFile;
 use roster_manifests::{
-    cases::{TestFile, TestInput, TestOptions, TestResult, evaluate, placed},
+    cases::{TestFile, TestInput, TestOptions, TestResult, evaluate},
     decode::{self, Document, Source},
     inventory::{Inventory, Snapshot, workloads},
 };
@@ -120,7 +120,7 @@ fn inventory(
 ) -> anyhow::Result<Inventory> {
     let mut inventory = Inventory::default();
     let namespace = defaults.namespace().unwrap_or(DEFAULT_NAMESPACE);
-    let key = |document: &Document<'_>| placed(object_key(&document.raw), namespace);
+    let key = |document: &Document<'_>| object_key(&document.raw).placed(namespace);
     let mut replaced: Vec<ObjectKey> = inputs.files().flat_map(|f| &f.documents).map(key).collect();
     replaced.sort_unstable();
     for InputFile { name, documents, .. } in stored.files() {

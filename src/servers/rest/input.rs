@@ -128,9 +128,9 @@ fn of_objects<T>(
     let mut inventory = Inventory::default();
     decode::read_text(text, source, &mut inventory).map_err(|e| decode_error(&e))?;
     source.interrupt.check()?;
-    inventory.report_wrong_fields();
     inventory.label_pods(&source.defaults);
     inventory.assume_pods(&source.defaults, &[], MAX_ASSUMED_PODS);
+    inventory.report_wrong_fields();
     let service = which(&inventory, params)?;
     let index = inventory.index();
     if index.unreadable().any(|key| key == (&service.namespace, &service.name)) {

@@ -226,7 +226,7 @@ fn what_an_api_server_refuses_is_not_all_well() {
         (
             manifests.replace("kind: Service", "kind: Service\nspecs: {}"),
             1,
-            Some("an API server would refuse Service default/web: /specs: "),
+            Some("the schema has no field \"specs\"; did you mean spec? (at /specs)"),
         ),
         // A cluster has accepted it.
         (
@@ -240,11 +240,11 @@ fn what_an_api_server_refuses_is_not_all_well() {
     ] {
         fs::write(&file, &manifests).unwrap();
         let ran = roster(&["explain", &path]);
-        let finding = ran.out.lines().find(|line| line.contains("refused-objects"));
+        let finding = ran.out.lines().find(|line| line.contains("unknown-field"));
         assert_eq!((ran.code, finding.is_some()), (code, want.is_some()), "{manifests}\n{}", ran.out);
         assert!(want.is_none_or(|want| finding.is_some_and(|line| line.contains(want))), "{}", ran.out);
         let planned = roster(&["plan", &path]);
-        assert_eq!(planned.out.contains("refused-objects"), want.is_some(), "{}", planned.out);
+        assert_eq!(planned.out.contains("unknown-field"), want.is_some(), "{}", planned.out);
     }
 }
 

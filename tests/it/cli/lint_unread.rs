@@ -92,8 +92,8 @@ fn a_manifest_that_cannot_be_read_is_the_only_error() {
         (
             "a document that is not YAML",
             DEPLOYMENT.replace("image: web", "image: \"web"),
-            Some("a.yaml:8:44"),
-            "it may select pods of a.yaml:8:44, which cannot be read",
+            Some("a.yaml:8"),
+            "it may select pods of a.yaml:8, which cannot be read",
         ),
         ("a version that is gone", DEPLOYMENT.replace("apps/v1", "apps/v1beta1"), None, known),
         (

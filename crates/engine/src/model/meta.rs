@@ -65,6 +65,13 @@ impl ObjectKey {
     pub fn new(kind: &str, namespace: &Text, name: &Text) -> Self {
         Self { kind: Text::new(kind), namespace: namespace.clone(), name: name.clone() }
     }
+
+    /// The key with a namespace, as objects of namespaces have one: its own, or else `namespace`. A Node has none.
+    #[must_use]
+    pub fn placed(self, namespace: &str) -> Self {
+        let has_none = self.kind == "Node" || !self.namespace.is_empty();
+        if has_none { self } else { Self { namespace: Text::new(namespace), ..self } }
+    }
 }
 
 impl fmt::Display for ObjectKey {

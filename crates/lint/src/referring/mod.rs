@@ -12,7 +12,7 @@ pub(crate) use self::{
     grants::Grants,
     selectors::{Selecting, SelectingKind},
 };
-use crate::reviewed_object::{ReviewedObject, placed};
+use crate::reviewed_object::ReviewedObject;
 
 /// What objects of an input refer to.
 #[derive(Default)]
@@ -90,7 +90,7 @@ pub(crate) fn read<'a>(
     let mut grants = Grants::default();
     for (document, item) in items.iter().enumerate() {
         let Some(group) = group_of(item).filter(|_| !item.is_mixture()) else { continue };
-        let key = placed(&item.key, namespace);
+        let key = item.key.clone().placed(namespace);
         let object = ReferringObject {
             document,
             kind: &key.kind,

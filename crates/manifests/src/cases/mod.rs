@@ -20,7 +20,7 @@ mod test_result;
 
 pub use test_file::{TestCase, TestFile, TestOptions};
 pub use test_file_fault::TestFileFault;
-pub use test_input::{TestInput, placed};
+pub use test_input::TestInput;
 pub use test_result::{Difference, TestResult};
 
 use test_file::Check;

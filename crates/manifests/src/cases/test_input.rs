@@ -71,7 +71,7 @@ impl<'a> TestInput<'a> {
             let keyed = all.iter().map(|raw| {
                 let key = object_key(raw);
                 offline_review::note_namespace(raw, &key, &mut namespaces);
-                (placed(key, namespace), *raw)
+                (key.placed(namespace), *raw)
             });
             keyed.collect()
         };
@@ -211,24 +211,18 @@ impl<'a> TestInput<'a> {
     fn key(&self, text: &str) -> Result<ObjectKey, String> {
         let (kind, name) = text.split_once(' ').ok_or_else(|| format!("{text:?} is not KIND NAMESPACE/NAME"))?;
         let (namespace, name) = name.split_once('/').unwrap_or(("", name));
-        Ok(placed(ObjectKey::new(kind, &namespace.into(), &name.into()), self.namespace))
+        Ok(ObjectKey::new(kind, &namespace.into(), &name.into()).placed(self.namespace))
     }
 
     /// The stored object that another one replaces.
     pub(super) fn stored(&self, object: &RawValue) -> Option<&'a RawValue> {
-        self.stored.get(&placed(object_key(object), self.namespace)).copied()
+        self.stored.get(&object_key(object).placed(self.namespace)).copied()
     }
 
     /// The labels of the namespaces of the inputs.
     pub(super) fn namespaces(&self) -> &Namespaces {
         &self.namespaces
     }
-}
-
-/// The key with a namespace, as objects of namespaces have one.
-pub fn placed(key: ObjectKey, namespace: &str) -> ObjectKey {
-    let namespace = if key.namespace.is_empty() { Text::new(namespace) } else { key.namespace.clone() };
-    ObjectKey { namespace, ..key }
 }
 
 impl PortChoice {

@@ -149,7 +149,7 @@ const WITHOUT_PODS: &[(&str, &[&str])] = &[
 
 /// Whether a controller may make pods of an object that Roster does not read. Of the kinds of Kubernetes itself, only
 /// workloads of a version that is not read have any.
-pub(super) fn may_have_pods(group: &str, kind: &str) -> bool {
+pub(crate) fn may_have_pods(group: &str, kind: &str) -> bool {
     if group.ends_with(".k8s.io") {
         return false;
     }

@@ -48,6 +48,7 @@ mod yaml;
 use std::io::Read;
 
 pub use budget::MemoryAccount;
+pub(crate) use custom_kinds::may_have_pods;
 pub use document::Document;
 pub use documents::{documents, objects, policies, readable_documents, record_unread};
 pub use error::{DecodeError, DecodeReason};

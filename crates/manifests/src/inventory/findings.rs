@@ -70,6 +70,12 @@ impl Findings {
         self.errors = self.list.iter().filter(|f| f.severity == Severity::Error).count();
     }
 
+    /// Makes errors of the recorded findings for which `is_error` returns `true`.
+    pub fn set_errors(&mut self, is_error: impl Fn(&Finding) -> bool) {
+        self.list.iter_mut().filter(|f| is_error(f)).for_each(|f| f.severity = Severity::Error);
+        self.errors = self.list.iter().filter(|f| f.severity == Severity::Error).count();
+    }
+
     /// Appends `other`.
     pub fn merge(&mut self, other: Self) {
         self.more += other.more;

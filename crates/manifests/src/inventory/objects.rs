@@ -221,21 +221,32 @@ impl Inventory {
     /// Adds to the findings about the input which fields an API server does not have, and which values it does not store. What
     /// is missing is not among them: somebody who asks about an object may post a part of it.
     pub fn report_wrong_fields(&mut self) {
-        let mut wrong = std::mem::take(&mut self.refused);
-        let is_wrong = |code| matches!(code, Reason::UnknownField | Reason::WrongType | Reason::InvalidValue);
-        let known: HashSet<(&ObjectKey, &str), HashSeed> = self.problems.iter().map(|f| (&f.object, f.at())).collect();
-        wrong.retain(|f| is_wrong(f.code) && !known.contains(&(&f.object, f.at())));
+        let mut wrong = self.take_refused();
+        wrong.retain(|f| matches!(f.code, Reason::UnknownField | Reason::WrongType | Reason::InvalidValue));
         self.problems.merge(wrong);
+    }
+
+    /// Takes the findings about what an API server refuses, without those that there are already, which become errors.
+    fn take_refused(&mut self) -> Findings {
+        let mut refused = std::mem::take(&mut self.refused);
+        let of_field = |f: &Finding| (f.object.clone(), f.at().to_owned());
+        let fields: HashSet<(ObjectKey, String), HashSeed> = refused.iter().map(of_field).collect();
+        if !fields.is_empty() {
+            self.problems.set_errors(|f| fields.contains(&of_field(f)));
+        }
+        let known: HashSet<(ObjectKey, String), HashSeed> = self.problems.iter().map(of_field).collect();
+        refused.retain(|f| !known.contains(&of_field(f)));
+        refused
     }
 
     /// Adds to the findings about the input why an API server would refuse Services, whose answers must not look as if all were
     /// well, and how many other objects. Objects about which there is a finding already are not among them.
     pub fn report_refused_objects(&mut self) {
-        let refused = std::mem::take(&mut self.refused);
+        let refused = self.take_refused();
         let known = self.problems.iter().filter(|f| is_refusal(f)).map(|f| &f.object);
         let mut seen: HashSet<&ObjectKey, HashSeed> = known.collect();
-        let new = refused.iter().filter(|f| !seen.contains(&f.object));
-        let (services, others): (Vec<_>, Vec<_>) = new.partition(|f| f.object.kind == Resource::Service.kind());
+        let (services, others): (Vec<_>, Vec<_>) =
+            refused.iter().partition(|f| f.object.kind == Resource::Service.kind());
         let others: Vec<&Finding> = others.into_iter().filter(|f| seen.insert(&f.object)).collect();
         let of_others = others.first().map(|first| {
             let objects = match others.len() {

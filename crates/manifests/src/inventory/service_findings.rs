@@ -1,6 +1,6 @@
 //! The findings about an input by the Services that they are about, to be shown with the explanations of those.
 
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use roster_engine::{
     explain::{Cause, Explanation},
@@ -58,7 +58,8 @@ impl<'a> ServiceFindings<'a> {
         self.explain_selector(entry, explanation);
         let listed = |f: &Finding| explanation.reasons.iter().any(|c| c.code == f.code);
         let own = self.of(entry).iter().filter(|f| Self::is_of(entry, f) && !listed(f));
-        let added: Vec<Cause> = own.map(|f| cause(f)).collect();
+        let mut added: Vec<Cause> = own.map(|f| cause(f)).collect();
+        added.sort_by_key(|cause| Reverse(cause.severity));
         explanation.reasons.splice(0..0, added);
     }
 

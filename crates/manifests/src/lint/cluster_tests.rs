@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, value::RawValue};
 
-use super::file_path::normal;
+use super::file_path::{PathRoom, normal};
 
 /// The API groups of tests.
 const GROUPS: [&str; 2] = ["kuttl.dev", "chainsaw.kyverno.io"];
@@ -22,6 +22,7 @@ pub struct ClusterTests {
     steps: BTreeMap<PathBuf, usize>,
     /// The folders with a test.
     folders: BTreeSet<PathBuf>,
+    room: PathRoom,
     /// The files and folders that tests compare with.
     compared: BTreeSet<PathBuf>,
 }
@@ -65,7 +66,8 @@ impl ClusterTests {
                 for (name, value) in members {
                     if name == "assert" || name == "error" {
                         let paths = value.as_array().into_iter().flatten().chain([&value["file"]]);
-                        self.compared.extend(paths.filter_map(Value::as_str).map(|path| compared(folder, path)));
+                        let paths = paths.filter_map(Value::as_str).filter(|path| self.room.take(folder, path));
+                        self.compared.extend(paths.map(|path| compared(folder, path)));
                     }
                     self.add_compared(folder, value);
                 }
@@ -160,7 +162,8 @@ mod tests {
             for (file, object) in &files {
                 tests.add(file, [&*to_raw_value(object).unwrap()].into_iter());
             }
-            let found: Vec<&str> = files.iter().map(|(file, _)| *file).filter(|file| tests.is_compared(file, is_of_test(file))).collect();
+            let found: Vec<&str> =
+                files.iter().map(|(file, _)| *file).filter(|file| tests.is_compared(file, is_of_test(file))).collect();
             assert_eq!(found, want, "{name}");
         }
     }

@@ -2,6 +2,25 @@
 
 use std::path::{Component, Path, PathBuf};
 
+/// Room for the paths that the files of an input name: each is as long as its folder, and a file may name any number.
+#[derive(Clone, Debug)]
+pub(super) struct PathRoom(usize);
+
+impl PathRoom {
+    /// Takes the room for a path in `folder`. Returns whether there was any.
+    pub(super) fn take(&mut self, folder: &Path, path: &str) -> bool {
+        let left = self.0.checked_sub(folder.as_os_str().len() + path.len());
+        self.0 = left.unwrap_or_default();
+        left.is_some()
+    }
+}
+
+impl Default for PathRoom {
+    fn default() -> Self {
+        Self(16 << 20)
+    }
+}
+
 /// A path without `.`, and without the `..` that can be resolved.
 pub(super) fn normal(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
@@ -31,6 +50,13 @@ pub fn path_within(working_directory: &Path, path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_paths_in_a_deep_folder_have_no_room() {
+        let (deep, mut room) = ("x/".repeat(2000), PathRoom::default());
+        let taken = (0..10_000).filter(|_| room.take(Path::new(&deep), "web.yaml")).count();
+        assert_eq!(taken, (16 << 20) / (4000 + 8));
+    }
 
     #[test]
     fn each_file_has_one_path() {

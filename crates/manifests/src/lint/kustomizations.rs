@@ -10,12 +10,13 @@ use std::{
 use roster_engine::model::HashSeed;
 use serde_json::{Value, value::RawValue};
 
-use super::file_path::{normal, path_within};
+use super::file_path::{PathRoom, normal, path_within};
 
 /// The kustomizations of all directories.
 #[derive(Clone, Debug, Default)]
 pub struct Kustomizations {
     working_directory: PathBuf,
+    room: PathRoom,
     /// The files that they name.
     named: HashMap<PathBuf, FileRole, HashSeed>,
     /// The folders that have one.
@@ -103,11 +104,13 @@ impl Kustomizations {
         let parts: Vec<&str> = parts.chain(generated).chain(others).collect();
         let resources = ["resources", "bases", "components"].into_iter().flat_map(list);
         let resources: Vec<&str> = resources.filter_map(Value::as_str).collect();
-        let path_of = |name: &str| path_within(&self.working_directory, &folder.join(name));
+        let Self { working_directory, room, .. } = self;
+        let mut path_of =
+            |name: &str| room.take(folder, name).then(|| path_within(working_directory, &folder.join(name)));
         let fields = kustomization.as_object().into_iter().flat_map(|fields| fields.keys());
         let changes = fields.into_iter().any(|field| !HARMLESS.contains(&field.as_str()));
-        let own = Kustomization { resources: resources.iter().map(|name| path_of(name)).collect(), changes };
-        for path in parts.into_iter().filter(|name| !name.contains('\n')).map(path_of) {
+        let own = Kustomization { resources: resources.iter().filter_map(|name| path_of(name)).collect(), changes };
+        for path in parts.into_iter().filter(|name| !name.contains('\n')).filter_map(path_of) {
             self.named.entry(path).or_insert(FileRole::Part);
         }
         self.folders.insert(normal(folder), own);

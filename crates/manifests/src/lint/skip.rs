@@ -140,7 +140,6 @@ pub fn is_vendored(file: &str) -> bool {
     folders.split('/').any(|folder| ["vendor", "node_modules"].contains(&folder))
 }
 
-
 /// Texts of an object that programs in its pods expand, and not the tool that writes the object; and the image, of which
 /// no check knows more than that it is a string.
 const FOREIGN: [&str; 8] = ["annotations", "command", "args", "env", "data", "stringData", "binaryData", "image"];

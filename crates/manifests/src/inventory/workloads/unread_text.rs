@@ -3,17 +3,19 @@
 //! Such text may hold what something else refers to, unless what can be seen of it says otherwise: the kinds and the namespace
 //! that it names, and the words in it. A template may make any label, too.
 
-use std::{collections::HashSet, ops::Range};
+use std::{collections::HashSet, fmt, ops::Range, sync::Arc};
 
-use roster_engine::model::{HashSeed, Resource};
+use roster_engine::model::HashSeed;
 
-use crate::lint::has_placeholder;
+use crate::{decode::may_have_pods, lint::has_placeholder};
 
 /// A text that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadText {
-    /// The file, with the line.
-    pub place: String,
+    /// The file: one may have many such texts.
+    pub file: Arc<str>,
+    /// The line, if it is not the whole file.
+    pub line: Option<usize>,
     /// The text; `None` if nothing of it is known.
     pub text: Option<String>,
     /// The documents of its chart, or of its folder: a template may make any labels for these. Empty if
@@ -21,12 +23,21 @@ pub struct UnreadText {
     pub reach: Range<usize>,
 }
 
+impl fmt::Display for UnreadText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
+    }
+}
+
 /// What can be seen of a text.
 #[derive(Debug)]
 pub(super) struct TextClues<'a> {
-    pub(super) place: &'a str,
+    pub(super) text: &'a UnreadText,
     /// The kinds that it names; `None` if it may have objects of any kind.
     kinds: Option<Vec<&'a str>>,
+    /// Whether one of them may have pods.
+    has_pods: bool,
     /// The namespace that it names, if it is one.
     namespace: Option<&'a str>,
     /// Its words; `None` if it may have any.
@@ -44,10 +55,17 @@ const LABEL_LINES: usize = 8;
 
 impl<'a> TextClues<'a> {
     pub(super) fn of(unread: &'a UnreadText) -> Self {
-        let place = &unread.place;
         let Some(text) = &unread.text else {
-            let beside = unread.reach.clone();
-            return Self { place, kinds: None, namespace: None, words: None, reach: 0..0, named_reach: 0..0, beside };
+            return Self {
+                text: unread,
+                kinds: None,
+                has_pods: true,
+                namespace: None,
+                words: None,
+                reach: 0..0,
+                named_reach: 0..0,
+                beside: unread.reach.clone(),
+            };
         };
         let kinds: Vec<&str> = values(text, "kind").collect();
         let is_any_kind = kinds.is_empty() || kinds.iter().any(|kind| has_placeholder(kind));
@@ -58,7 +76,8 @@ impl<'a> TextClues<'a> {
         let reach = reach_if(makes_labels(text));
         let named_reach = reach_if(values(text, "name").any(has_placeholder));
         let (kinds, words) = ((!is_any_kind).then_some(kinds), Some(words(text).collect()));
-        Self { place, kinds, namespace, words, reach, named_reach, beside: unread.reach.clone() }
+        let has_pods = is_any_kind || text.split("\n---").any(has_kind_with_pods);
+        Self { text: unread, kinds, has_pods, namespace, words, reach, named_reach, beside: unread.reach.clone() }
     }
 
     /// Whether it may have an object of a kind in a namespace.
@@ -68,30 +87,7 @@ impl<'a> TextClues<'a> {
 
     /// Whether it may have pods in a namespace.
     pub(super) fn may_have_pods(&self, namespace: &str) -> bool {
-        const WITHOUT: [Resource; 6] = [
-            Resource::Service,
-            Resource::Endpoints,
-            Resource::EndpointSlice,
-            Resource::Namespace,
-            Resource::Node,
-            Resource::HorizontalPodAutoscaler,
-        ];
-        const OTHERS: [&str; 12] = [
-            "ConfigMap",
-            "Secret",
-            "ServiceAccount",
-            "Role",
-            "RoleBinding",
-            "ClusterRole",
-            "ClusterRoleBinding",
-            "Ingress",
-            "NetworkPolicy",
-            "PersistentVolumeClaim",
-            "PersistentVolume",
-            "CustomResourceDefinition",
-        ];
-        let has_none = |kind: &&str| OTHERS.contains(kind) || WITHOUT.iter().any(|resource| resource.kind() == *kind);
-        self.may_be_in(namespace) && self.kinds.as_ref().is_none_or(|kinds| !kinds.iter().all(has_none))
+        self.has_pods && self.may_be_in(namespace)
     }
 
     fn may_be_in(&self, namespace: &str) -> bool {
@@ -117,6 +113,18 @@ impl<'a> TextClues<'a> {
     pub(super) fn named_reach(&self) -> Range<usize> {
         self.named_reach.clone()
     }
+}
+
+/// Whether a document names a kind that may have pods, each in the version before it, or else in the first one.
+fn has_kind_with_pods(document: &str) -> bool {
+    let versions: Vec<&str> = values(document, "apiVersion").collect();
+    let place = |value: &str| value.as_ptr() as usize;
+    values(document, "kind").any(|kind| {
+        let before = versions.partition_point(|version| place(version) < place(kind));
+        let version = versions.get(before.saturating_sub(1)).copied().unwrap_or_default();
+        let group = version.split_once('/').map_or("", |(group, _)| group);
+        may_have_pods(group, kind)
+    })
 }
 
 /// The values that a text gives a key.
@@ -168,20 +176,24 @@ mod tests {
         let policy = "kind: ClusterPolicy\nspec:\n  message: team {{ request.object.metadata.labels.team }}\n";
         let service = "kind: Service\nmetadata: {name: {{x}}}\n";
         let any = "kind: {{kind}}\nmetadata: {namespace: {{x}}}\n";
+        let monitor =
+            "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\nmetadata: {name: {{x}}}\n---\nkind: Service\n";
         let json = r#"{"kind": "Deployment", "metadata": {"namespace": "shop", "name": "{{x}}"}}"#;
         for (text, namespace, has_pods, has_service, gate, reach) in [
             (broken, "shop", false, false, false, false),
             (broken, "other", true, false, false, false),
             (template, "shop", true, false, true, false),
             (chart, "shop", true, false, false, true),
-            (policy, "shop", true, false, false, false),
+            (policy, "shop", false, false, false, false),
+            (monitor, "shop", false, true, false, false),
+            ("apiVersion: postgresql.cnpg.io/v1\nkind: Cluster\nname: {{x}}", "shop", true, false, false, false),
             (service, "shop", false, true, false, false),
             (any, "shop", true, true, false, false),
             (json, "shop", true, false, false, false),
             (json, "other", false, false, false, false),
             ("", "shop", true, true, false, false),
         ] {
-            let unread = UnreadText { place: "a.yaml:1".to_owned(), text: Some(text.to_owned()), reach: 3..5 };
+            let unread = UnreadText { file: "a.yaml".into(), line: Some(1), text: Some(text.to_owned()), reach: 3..5 };
             let clues = TextClues::of(&unread);
             let got = (
                 clues.may_have_pods(namespace),
@@ -191,7 +203,7 @@ mod tests {
             );
             assert_eq!(got, (has_pods, has_service, gate, reach), "{text}");
         }
-        let unknown = UnreadText { place: "a.yaml".to_owned(), text: None, reach: 0..0 };
+        let unknown = UnreadText { file: "a.yaml".into(), line: None, text: None, reach: 0..0 };
         let clues = TextClues::of(&unknown);
         assert!(clues.may_have_pods("shop") && clues.may_have("Service", "shop") && clues.has_all(["x"].into_iter()));
     }

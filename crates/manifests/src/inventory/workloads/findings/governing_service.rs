@@ -50,7 +50,7 @@ impl<'a> Manifests<'a> {
             }
             // The Service may be in another file that was not given.
             Some(None) if self.services.is_empty() => None,
-            Some(None) if namespaces.is_in_test(document) && !self.has_service(&units.file(document)) => None,
+            Some(None) if namespaces.is_made_by_test(document, |file| self.has_service(file)) => None,
             Some(None) => {
                 let message =
                     format!("the Service {service_name} in serviceName is not among the manifests of the namespace");
@@ -61,7 +61,7 @@ impl<'a> Manifests<'a> {
     }
 
     /// Whether some documents have a Service of the namespace.
-    fn has_service(&self, documents: &Range<usize>) -> bool {
+    pub(super) fn has_service(&self, documents: &Range<usize>) -> bool {
         let first = self.services.partition_point(|service| service.document < documents.start);
         self.services.get(first).is_some_and(|service| service.document < documents.end)
     }

@@ -137,6 +137,11 @@ impl<'a> Manifests<'a> {
         [places(workloads, self.places.start), places(pods, self.places.start + workloads.len())]
     }
 
+    /// Whether some documents have a workload or a pod.
+    pub(super) fn has_candidate(&self, documents: &Range<usize>) -> bool {
+        !self.places_in(documents).iter().all(Range::is_empty)
+    }
+
     /// The document of the candidate at a place.
     pub(super) fn document_at(&self, place: usize) -> usize {
         self.documents[place - self.places.start]

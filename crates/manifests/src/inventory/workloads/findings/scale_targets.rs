@@ -148,18 +148,14 @@ impl<'n, 'a> ScaleTargets<'n, 'a> {
         let TargetFault { code, severity, field, message } = match certain {
             Some(fault) => fault,
             None if !self.of(placed).is_empty() => return None,
-            None if self.is_made_by_test(placed.document) => return None,
+            None if self.namespaces.is_made_by_test(placed.document, |file| self.manifests.has_workload(file)) => {
+                return None;
+            }
             None => self.missing(target)?,
         };
         let pointer = format!("/spec/scaleTargetRef/{field}");
         let finding = Finding { severity, ..of_autoscaler(code, autoscaler, pointer, message) };
         if is_certain { Some(finding) } else { self.manifests.unless_unread(&target.kind, &target.name, finding) }
-    }
-
-    /// Whether a document is that of a test which may make workloads: its own file has none.
-    fn is_made_by_test(&self, document: usize) -> bool {
-        let file = self.namespaces.units.file(document);
-        self.namespaces.is_in_test(document) && !self.manifests.has_workload(&file)
     }
 
     /// What is wrong with a target that is not among the workloads of the namespace. If nothing is like it, the manifests are

@@ -170,7 +170,8 @@ impl<'n, 'a> ServiceChecks<'n, 'a> {
             candidates.extend(unread.labelled());
             NearbyCandidates::new(candidates)
         });
-        if is_possible && self.namespaces.is_made_by_test(search) {
+        if is_possible && self.namespaces.is_made_by_test(search.document, |file| search.manifests.has_candidate(file))
+        {
             return Ok(None);
         }
         if is_possible {

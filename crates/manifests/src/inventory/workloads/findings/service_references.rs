@@ -124,7 +124,7 @@ impl<'a> ServiceReferences<'_, 'a> {
             && !of.unread.may_be_named(Resource::Service.kind(), name, *document)
             && !self.may_be_elsewhere(namespace, name)
             && !self.is_renamed(name)
-            && !self.is_made_by_test(*document, of)
+            && !self.namespaces.is_made_by_test(*document, |file| of.has_service(file))
     }
 
     /// Whether a Service of this name may be applied to the namespace, because one of both is not written.
@@ -144,14 +144,6 @@ impl<'a> ServiceReferences<'_, 'a> {
         let ends = || dashes().chain(std::iter::once(name.len()));
         let parts = starts().flat_map(|start| ends().filter(move |end| *end > start).map(move |end| start..end));
         parts.into_iter().any(|part: Range<usize>| self.unrendered.contains(&name[part]))
-    }
-
-    /// Whether a document is data of a test that may make the Service: its unit has none.
-    fn is_made_by_test(&self, document: usize, of: &Manifests<'a>) -> bool {
-        let unit = self.namespaces.units.unit(document);
-        let first = of.services.partition_point(|service| service.document < unit.start);
-        let has_service = of.services.get(first).is_some_and(|service| service.document < unit.end);
-        self.namespaces.is_in_test(document) && !has_service
     }
 
     /// The name that was probably meant.

@@ -69,7 +69,7 @@ impl<'a> Namespaces<'_, 'a> {
     ) -> Result<Option<SelectorFault>, NotCompared> {
         let SelectorSearch { selector, document, manifests, comparisons, .. } = *search;
         let nearest = nearby.nearest(selector, comparisons)?;
-        if self.is_made_by_test(search) {
+        if self.is_made_by_test(document, |file| manifests.has_candidate(file)) {
             return Ok(None);
         }
         match manifests.unread.selected_by(selector, Some(document)) {
@@ -92,10 +92,10 @@ impl<'a> Namespaces<'_, 'a> {
         self.in_tests.get(document).copied().unwrap_or_default()
     }
 
-    /// Whether a selector is that of a test which may make the pods: its own file has none.
-    pub(super) fn is_made_by_test(&self, search: &SelectorSearch<'_, 'a>) -> bool {
-        self.is_in_test(search.document)
-            && search.manifests.places_in(&search.units.file(search.document)).iter().all(Range::is_empty)
+    /// Whether a document is that of a test which may make what it refers to: its own file has none. `has` says whether some
+    /// documents have one.
+    pub(super) fn is_made_by_test(&self, document: usize, has: impl FnOnce(&Range<usize>) -> bool) -> bool {
+        self.is_in_test(document) && !has(&self.units.file(document))
     }
 
     /// The fault of a selector that matches a workload of another namespace.

@@ -310,7 +310,7 @@ impl<'a> UnreadOfNamespace<'a> {
 
     /// Names the first of what may be meant, and counts the others. `objects` are the first object and how many follow it.
     fn possible(&self, objects: Option<(String, usize)>, texts: &[usize]) -> Option<String> {
-        let first_text = texts.first().zip(self.texts).map(|(place, texts)| texts.all[*place].place.to_owned());
+        let first_text = texts.first().zip(self.texts).map(|(place, texts)| texts.all[*place].text.to_string());
         let (first, more) = match (objects, first_text) {
             (Some((first, more)), _) => (first, more + texts.len()),
             (None, Some(place)) => (place, texts.len() - 1),
@@ -358,7 +358,7 @@ mod tests {
         let web = || object("Deployment", "web", labelled("web"));
         let db = || object("StatefulSet", "db", UnreadPods::AnyLabels);
         let misspelt = |kind| object(kind, "web", labelled("web"));
-        let broken = || "web.yaml:7:1".to_owned();
+        let broken = || UnreadText { file: "web.yaml".into(), line: Some(7), text: None, reach: 0..0 };
         for (objects, texts, want, is_there) in [
             (vec![], vec![], None, None),
             (vec![web()], vec![], known("Deployment web"), known("Deployment web")),
@@ -378,20 +378,15 @@ mod tests {
                 known("Deployment web"),
                 known("Deployment web"),
             ),
-            (vec![], vec![broken()], possible("web.yaml:7:1"), possible("web.yaml:7:1")),
-            (
-                vec![],
-                vec![broken(), broken()],
-                possible("web.yaml:7:1 and 1 more"),
-                possible("web.yaml:7:1 and 1 more"),
-            ),
-            (vec![db()], vec![broken()], possible("StatefulSet db and 1 more"), possible("web.yaml:7:1")),
+            (vec![], vec![broken()], possible("web.yaml:7"), possible("web.yaml:7")),
+            (vec![], vec![broken(), broken()], possible("web.yaml:7 and 1 more"), possible("web.yaml:7 and 1 more")),
+            (vec![db()], vec![broken()], possible("StatefulSet db and 1 more"), possible("web.yaml:7")),
         ] {
             let (mut unread, mut parts) = (UnreadObjects::default(), UnreadObjects::default());
             for object in objects.clone() {
                 parts.add(object);
             }
-            texts.iter().cloned().for_each(|place| parts.add_text(UnreadText { place, text: None, reach: 0..0 }));
+            texts.iter().cloned().for_each(|text| parts.add_text(text));
             unread.merge(parts);
             let index = UnreadIndex::new(&unread);
             let of = index.of("shop");

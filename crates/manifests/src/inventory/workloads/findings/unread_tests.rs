@@ -25,7 +25,7 @@ fn labelled(app: &str) -> UnreadPods {
 
 fn broken() -> UnreadObjects {
     let mut unread = UnreadObjects::default();
-    unread.add_text(UnreadText { place: "web.yaml:7:1".to_owned(), text: None, reach: 0..0 });
+    unread.add_text(UnreadText { file: "web.yaml".into(), line: Some(7), text: None, reach: 0..0 });
     unread
 }
 

@@ -29,6 +29,7 @@ const LINTED: &[(&str, usize)] = &[
     ("autoscalers", 0),
     ("equal objects", 0),
     ("findings", 0),
+    ("unreadable Services", 0),
     ("waivers", 0),
     ("comments", 0),
     ("policies", 0),
@@ -47,6 +48,7 @@ const POSTED: &[(&str, usize)] = &[
     ("autoscalers", 0),
     ("equal objects", 0),
     ("findings", 0),
+    ("unreadable Services", 0),
     ("policies", 0),
 ];
 
@@ -202,6 +204,9 @@ fn manifests(s: &Sizes) -> Vec<Value> {
     ));
     all.extend(list(s.get("findings"), |i| {
         json!({ "apiVersion": "v1", "kind": "Service", "metadata": meta(&format!("bad-{i}")), "spec": { "unknown": 1, "ports": [{ "port": 99999 }] } })
+    }));
+    all.extend(list(s.get("unreadable Services"), |i| {
+        json!({ "apiVersion": "v1", "kind": "Service", "metadata": meta(&format!("broken-{i}")), "spec": { "selector": { "app": true } } })
     }));
     all.extend(list(s.get("policies"), |i| {
         policy(i, &json!({ "defaultMode": "warn", "addresses": { "allow": [range(i)] } }))

@@ -4,7 +4,7 @@ use roster_admission::offline_review::OfflineReview;
 use roster_engine::{model::ObjectKey, phrase::counted, reason::Severity};
 use serde::Serialize;
 
-use roster_lint::{FileFinding, Report, ReviewedObject};
+use roster_lint::{FileFinding, FindingEffect, Report, ReviewedObject};
 
 /// Reviews, as a document.
 #[derive(Serialize)]
@@ -51,14 +51,19 @@ impl<'a> ReviewDocument<'a> {
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct ReviewSummary {
     pub(super) objects: usize,
-    pub(super) denied: usize,
+    denied: usize,
     changed: usize,
     warned: usize,
+    /// The errors that are no part of an answer: what does not fit together.
+    #[serde(skip)]
+    unfit: usize,
 }
 
 impl ReviewSummary {
     pub(super) fn of(input: &Report<'_>) -> Self {
-        let mut summary = Self::default();
+        let of_input = input.objects.iter().flat_map(|object| &object.input_findings);
+        let is_unfit = |f: &&FileFinding<'_>| f.effect == FindingEffect::Unfit && f.severity == Severity::Error;
+        let mut summary = Self { unfit: of_input.filter(is_unfit).count(), ..Self::default() };
         for (object, answer) in input.answers() {
             summary.objects += 1;
             summary.denied += usize::from(!answer.allowed);
@@ -68,9 +73,15 @@ impl ReviewSummary {
         summary
     }
 
+    /// Whether nothing is denied, and everything fits together.
+    pub(super) fn is_well(self) -> bool {
+        self.denied == 0 && self.unfit == 0
+    }
+
     /// The summary as a sentence.
     pub(super) fn text(self) -> String {
-        let Self { objects, denied, changed, warned } = self;
-        format!("{}: {denied} denied, {changed} changed, {warned} with warnings", counted(objects, "object"))
+        let Self { objects, denied, changed, warned, unfit } = self;
+        let more = if unfit > 0 { format!("; {} beside the answers", counted(unfit, "error")) } else { String::new() };
+        format!("{}: {denied} denied, {changed} changed, {warned} with warnings{more}", counted(objects, "object"))
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn print_reviews(input: &Report<'_>, wide: bool, out: &mut Output) ->
     }
     warn_of_skipped_rules(input);
     if summary.objects > 0 {
-        let style = if summary.denied > 0 { BOLD } else { GREEN };
+        let style = if summary.is_well() { GREEN } else { BOLD };
         writeln!(out, "{style}{}{style:#}", summary.text())?;
     }
     Ok(())

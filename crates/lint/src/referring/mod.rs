@@ -5,7 +5,7 @@ mod grants;
 mod selectors;
 
 use roster_manifests::inventory::workloads::{Comparison, NamedService, SelectedObjects, ServiceReference};
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 
 pub(crate) use self::{
     backends::{Backend, BackendPort},
@@ -36,9 +36,9 @@ pub(crate) struct ReferringObject<'i> {
     text: &'i str,
 }
 
-impl ReferringObject<'_> {
+impl<'i> ReferringObject<'i> {
     /// The object as one of a type; `None` if it is none. What an API server refuses of it is found elsewhere.
-    fn read<T: DeserializeOwned>(self) -> Option<T> {
+    fn read<T: Deserialize<'i>>(self) -> Option<T> {
         serde_json::from_str(self.text).ok()
     }
 }

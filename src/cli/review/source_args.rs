@@ -21,7 +21,8 @@ use crate::cli::{
 #[derive(Debug, Args)]
 pub(super) struct SourceArgs {
     /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) in this directory and below it, or
-    /// from standard input (-). May be given several times.
+    /// from standard input (-). May be given several times. Templates, charts, kustomizations, their patches and other files
+    /// of a directory are not checked, but counted.
     #[arg(short, long = "filename", value_name = "FILE|DIR|-")]
     files: Vec<PathBuf>,
     /// The same as -f.

@@ -193,7 +193,7 @@ impl FieldRule {
             Self::PathSegment if matches!(text, "." | "..") || text.contains(['/', '%']) => {
                 Some("is not a name: '.', '..', '/' and '%' are not allowed".to_owned())
             }
-            Self::OneOf(words) if !words.contains(&text) => Some(not_one_of(words)),
+            Self::OneOf(words) if !words.contains(&text) => Some(not_one_of(text, words)),
             _ => None,
         }
     }

@@ -4,7 +4,8 @@
 //! object ─► object_type   (api_kinds: what Kubernetes has)
 //!        ─► schema_walk   (fields.json.gz: names and types of Kubernetes' published schemas)         ─┐
 //!        ─► object_meta   (names, labels, owners and finalizers)                                     ─┤
-//!        ─► service…, endpoints, endpoint_slice, node, workload_spec, pod_spec  (values, by the kind) ─┴─► findings
+//!        ─► service…, endpoints, endpoint_slice, node, ingress, disruption_budget,                    ─┤
+//!           workload_spec, pod_spec  (values, by the kind)                                            ─┴─► findings
 //!           workload_spec ─► rollout, job, cron_job, autoscaler, volume_claim
 //!           pod_spec ─► pod
 //! ```
@@ -18,10 +19,12 @@ mod autoscaler;
 mod claims;
 mod cron;
 mod cron_job;
+mod disruption_budget;
 mod endpoint_slice;
 mod endpoints;
 mod faults;
 mod field;
+mod ingress;
 mod job;
 mod job_policies;
 mod labels;
@@ -168,6 +171,8 @@ fn check_values(object: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
         "Endpoints" => endpoints::check(object, faults),
         "EndpointSlice" => endpoint_slice::check(object, faults),
         "Node" => node::check(object, faults),
+        "Ingress" => ingress::check(object, faults),
+        "PodDisruptionBudget" => disruption_budget::check(&object.key("spec"), faults),
         _ => {
             pod_spec::check(object, kind, faults);
             workload_spec::check(object, kind, faults);

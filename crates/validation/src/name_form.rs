@@ -9,6 +9,8 @@ pub enum NameForm {
     Label,
     /// RFC 1123 subdomain: labels with dots between them.
     Subdomain,
+    /// A step of a path.
+    Segment,
 }
 
 impl NameForm {
@@ -16,6 +18,7 @@ impl NameForm {
         match self {
             Self::Label => dns::MAX_LABEL,
             Self::Subdomain => dns::MAX_SUBDOMAIN,
+            Self::Segment => usize::MAX,
         }
     }
 
@@ -29,6 +32,7 @@ impl NameForm {
             let characters = match self {
                 Self::Label => "lower case letters, digits and '-'",
                 Self::Subdomain => "lower case letters, digits, '-' and '.'",
+                Self::Segment => return "a name is neither '.' nor '..', and has neither '/' nor '%'".to_owned(),
             };
             format!("a name consists of {characters}, and begins and ends with a letter or digit")
         }
@@ -39,6 +43,7 @@ impl NameForm {
         match self {
             Self::Label => dns::is_label(name.as_bytes()),
             Self::Subdomain => dns::is_subdomain(name.as_bytes()),
+            Self::Segment => !matches!(name, "." | "..") && !name.contains(['/', '%']),
         }
     }
 }

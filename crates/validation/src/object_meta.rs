@@ -27,7 +27,13 @@ pub(super) fn check(metadata: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_
     check_annotations(&metadata.key("annotations"), faults);
     check_prefix(&metadata.key("generateName"), kind, faults);
     check_owners(&metadata.key("ownerReferences"), faults);
-    check_finalizers(&metadata.key("finalizers"), faults);
+    check_finalizers(&metadata.key("finalizers"), kind, faults);
+}
+
+/// Whether an API server asks no more of the metadata of this kind than of every kind's: a name is any step of a path, and
+/// finalizers need no domain.
+fn is_lax(kind: &str) -> bool {
+    kind == "PodDisruptionBudget"
 }
 
 fn check_name(name: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
@@ -47,9 +53,10 @@ fn check_name(name: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
 
 /// The form of names that nobody has to spell out.
 fn name_form(kind: &str) -> Option<NameForm> {
-    match Resource::of("", kind)? {
-        Resource::Service => Some(NameForm::Label),
-        Resource::Namespace => None,
+    match kind {
+        "Service" => Some(NameForm::Label),
+        "Namespace" => None,
+        _ if is_lax(kind) => Some(NameForm::Segment),
         _ => Some(NameForm::Subdomain),
     }
 }
@@ -80,6 +87,8 @@ fn check_prefix(prefix: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
     };
     let is_name = match kind {
         "Service" | "Namespace" | "StatefulSet" => dns::is_label(example.as_bytes()),
+        // Letters after two dots make a name of them.
+        _ if is_lax(kind) => !text.contains(['/', '%']),
         _ => dns::is_subdomain(example.as_bytes()),
     };
     if !text.is_empty() && !is_name {
@@ -110,14 +119,14 @@ fn check_owners(owners: &Field<'_, '_>, faults: &mut Faults<'_>) {
     }
 }
 
-fn check_finalizers(finalizers: &Field<'_, '_>, faults: &mut Faults<'_>) {
+fn check_finalizers(finalizers: &Field<'_, '_>, kind: &str, faults: &mut Faults<'_>) {
     let mut names = BTreeSet::new();
     for finalizer in finalizers.items() {
         let Some(name) = finalizer.as_text() else { continue };
         names.insert(name);
         if let Some(why) = not_qualified(name) {
             finalizer.refuse(format!("{} is not the name of a finalizer: {why}", quoted(name)), faults);
-        } else if !name.contains('/') && !STANDARD.contains(&name) {
+        } else if !name.contains('/') && !STANDARD.contains(&name) && !is_lax(kind) {
             let message = format!("{} has no domain, such as example.com/{name}", quoted(name));
             finalizer.refuse(message, faults);
         }

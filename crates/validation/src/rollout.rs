@@ -1,7 +1,7 @@
 //! How Deployments, DaemonSets and StatefulSets replace their pods.
 
 use super::{
-    faults::Faults,
+    faults::{Faults, quoted},
     field::{Field, FieldRule, NOT_NEGATIVE, Presence},
 };
 
@@ -76,9 +76,12 @@ fn share(field: &Field<'_, '_>) -> Option<i64> {
 }
 
 /// Reports a value that is neither a number of pods nor a percentage up to `most`.
-fn check_share(field: &Field<'_, '_>, most: i64, faults: &mut Faults<'_>) {
+pub(super) fn check_share(field: &Field<'_, '_>, most: i64, faults: &mut Faults<'_>) {
     match (share(field), field.as_text()) {
-        (None, Some(_)) => field.refuse("it is neither a number nor a percentage such as 25%", faults),
+        (None, Some(text)) => {
+            let hint = text.parse::<u32>().map_or(String::new(), |number| format!("; write {number} without quotes"));
+            field.refuse(format!("{} is neither a number nor a percentage such as 25%{hint}", quoted(text)), faults);
+        }
         (Some(share), _) if share < 0 => field.refuse("it is negative", faults),
         (Some(share), Some(_)) if share > most => field.refuse(format!("it is more than {most}%"), faults),
         // The schema reports other types.

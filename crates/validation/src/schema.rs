@@ -218,6 +218,7 @@ mod tests {
                 "batch/v1 Job",
                 "discovery.k8s.io/v1 EndpointSlice",
                 "networking.k8s.io/v1 Ingress",
+                "policy/v1 PodDisruptionBudget",
                 "v1 Endpoints",
                 "v1 Namespace",
                 "v1 Node",

@@ -60,8 +60,10 @@ fn endpoints_are_those_of_an_api_server() {
 /// `kubectl` refuses fields that are gone, and an API server requires what replaced them.
 #[test]
 fn an_ingress_has_the_fields_of_its_version() {
-    let path =
-        |backend: Value| json!({ "rules": [{ "http": { "paths": [{ "pathType": "Prefix", "backend": backend }] } }] });
+    let path = |backend: Value| {
+        let path = json!({ "path": "/", "pathType": "Prefix", "backend": backend });
+        json!({ "rules": [{ "http": { "paths": [path] } }] })
+    };
     let backend = "spec.rules[0].http.paths[0].backend";
     for (spec, want) in [
         (path(json!({ "service": { "name": "web", "port": { "number": 80 } } })), vec![]),
@@ -73,13 +75,31 @@ fn an_ingress_has_the_fields_of_its_version() {
             path(json!({ "service": { "name": "web", "port": { "number": "80" } } })),
             vec![format!("{backend}.service.port.number")],
         ),
-        (json!({ "backend": {}, "tls": [{ "host": "a.b" }] }), vec!["spec.backend".into(), "spec.tls[0].host".into()]),
+        (
+            json!({ "backend": {}, "tls": [{ "host": "a.b" }] }),
+            vec!["spec.backend".into(), "spec.tls[0].host".into(), "spec".into()],
+        ),
         (
             json!({ "rules": [{ "http": { "paths": [{}] } }] }),
             vec![backend.to_owned(), "spec.rules[0].http.paths[0].pathType".to_owned()],
         ),
     ] {
         assert_eq!(fields(&object("networking.k8s.io/v1", "Ingress", json!({ "spec": spec }))), want, "{spec}");
+    }
+}
+
+/// Fields that are unknown or of another type: the cases that an API server answers with the field are in `tests/data/fields`.
+#[test]
+fn a_budget_has_the_fields_of_its_version() {
+    for (spec, want) in [
+        (json!({ "minAvailable": 1, "selector": { "matchLabels": { "app": "web" } } }), vec![]),
+        (json!({ "minUnavailable": 1 }), vec!["spec.minUnavailable"]),
+        (json!({ "minAvailable": 0.5 }), vec!["spec.minAvailable"]),
+        (json!({ "minAvailable": true }), vec!["spec.minAvailable"]),
+        (json!({ "selector": { "app": "web" } }), vec!["spec.selector.app"]),
+        (json!({ "selector": [] }), vec!["spec.selector"]),
+    ] {
+        assert_eq!(fields(&object("policy/v1", "PodDisruptionBudget", json!({ "spec": spec }))), want, "{spec}");
     }
 }
 

@@ -2,7 +2,13 @@
 
 use std::borrow::Cow;
 
-use roster_engine::{model::json::pointer::Pointer, reason::Reason};
+use roster_engine::{
+    model::{
+        json::pointer::Pointer,
+        spelling::{did_you_mean, mistyped},
+    },
+    reason::Reason,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -45,16 +51,19 @@ pub(super) fn one_of(value: &str, allowed: &[&str], at: Pointer<'_>, faults: &mu
 /// Reports a value that is not one of those allowed, also if it is empty.
 pub(super) fn one_of_given(value: Option<&str>, allowed: &[&str], at: Pointer<'_>, faults: &mut Faults<'_>) {
     if let Some(value) = value.filter(|value| !allowed.contains(value)) {
-        let message = format!("{} {}", quoted(value), not_one_of(allowed));
+        let message = format!("{} {}", quoted(value), not_one_of(value, allowed));
         faults.add(Reason::InvalidValue, at, message);
     }
 }
 
-/// That a value is not one of those allowed.
-pub(super) fn not_one_of(allowed: &[&str]) -> String {
+/// That a value is not one of those allowed, and which of them was probably meant.
+pub(super) fn not_one_of(value: &str, allowed: &[&str]) -> String {
     match allowed {
         [only] => format!("is not {only}, the only value that is allowed"),
-        several => format!("is not one of {}", several.join(", ")),
+        several => {
+            let meant = mistyped(value, several, |word| word);
+            format!("is not one of {}{}", several.join(", "), did_you_mean(meant.as_slice()))
+        }
     }
 }
 
@@ -132,6 +141,18 @@ mod tests {
             (&long, false, false),
         ] {
             assert_eq!((not_qualified(key).is_none(), not_label_value(key).is_none()), (is_key, is_value), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_mistyped_word_names_the_one_that_was_meant() {
+        for (value, allowed, want) in [
+            ("prefix", &["Exact", "Prefix"][..], "is not one of Exact, Prefix; did you mean Prefix?"),
+            ("Regex", &["Exact", "Prefix"], "is not one of Exact, Prefix"),
+            ("", &["Exact", "Prefix"], "is not one of Exact, Prefix"),
+            ("local", &["Local"], "is not Local, the only value that is allowed"),
+        ] {
+            assert_eq!(not_one_of(value, allowed), want, "{value}");
         }
     }
 

@@ -12,7 +12,7 @@ use k8s_openapi::{
     Resource,
     api::{
         apps::v1 as apps, autoscaling, batch::v1 as batch, core::v1 as core, discovery::v1 as discovery,
-        networking::v1 as networking,
+        networking::v1 as networking, policy::v1 as policy,
     },
 };
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -37,6 +37,7 @@ pub(super) fn schemas() -> String {
     schemas.add::<autoscaling::v1::HorizontalPodAutoscaler>();
     schemas.add::<autoscaling::v2::HorizontalPodAutoscaler>();
     schemas.add::<networking::Ingress>();
+    schemas.add::<policy::PodDisruptionBudget>();
     schemas.text()
 }
 

@@ -149,7 +149,24 @@ const FOREIGN: [&str; 8] = ["annotations", "command", "args", "env", "data", "st
 const NAMED: [&str; 6] = ["name", "namespace", "labels", "commonLabels", "matchLabels", "selector"];
 
 /// What an object with a placeholder has somewhere.
-const MARKS: [&str; 11] = ["{{", "\"$", "${", "$(", "($", "$$", "@", "<", ":null}", "NAME", "REPLACE"];
+const MARKS: [&str; 16] = [
+    "{{",
+    "\"$",
+    "${",
+    "$(",
+    "($",
+    "$$",
+    "@",
+    "<",
+    ":null}",
+    "__",
+    "CHANGE",
+    "NAME",
+    "PLACEHOLDER",
+    "REPLACE",
+    "TODO",
+    "YOUR",
+];
 
 /// Whether the object has `{{` or `${NAME}` where only a template has it: not in commands or annotations; or `$(NAME)` in
 /// names or labels.
@@ -182,10 +199,11 @@ fn is_blank(text: &str) -> bool {
     })
 }
 
-/// Whether a string is a variable that envsubst replaces, as `$NAME`.
-fn is_shell_variable(text: &str) -> bool {
+/// Whether a string is a variable that envsubst replaces, as `$NAME`, or a script, as `__NAME__`.
+fn is_script_variable(text: &str) -> bool {
     let is_part = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
-    text.strip_prefix('$').is_some_and(|name| name.len() > 1 && name.bytes().all(is_part))
+    let underlined = || text.strip_prefix("__")?.strip_suffix("__");
+    text.strip_prefix('$').or_else(underlined).is_some_and(|name| name.len() > 1 && name.bytes().all(is_part))
 }
 
 /// Where the first `@NAME@` from a place on is, as scripts replace it.
@@ -220,6 +238,16 @@ fn has_blank_word(name: &str) -> bool {
     let is_upper = |word: &&str| word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
     let mut words = name.split(['-', '.']).filter(is_upper);
     words.any(|word| PARTS.iter().any(|part| word.contains(part))) || name.matches("$$").count() > 1
+}
+
+/// Whether labels of a host are a blank, as in `registry.<your domain>`.
+fn has_blank_label(host: &str) -> bool {
+    let end = host.find('>').map_or(0, |end| end + 1);
+    let (begin, rest) = host.split_at(end);
+    let (before, _) = begin.split_once('<').unwrap_or_default();
+    (before.is_empty() || before.ends_with('.'))
+        && (rest.is_empty() || rest.starts_with('.'))
+        && is_blank(&begin[before.len()..])
 }
 
 /// Whether a string has a variable of kustomize, `$(NAME)`, or is an expression of chainsaw, `($name)`. Those of Tekton have dots.
@@ -282,10 +310,32 @@ struct Placeholders<'a> {
 struct Place {
     /// Whether its strings are names or labels.
     are_names: bool,
-    /// Whether it is the metadata of an object.
-    is_metadata: bool,
-    /// Whether it is the name of an object, or of its namespace or account.
-    is_name: bool,
+    role: Role,
+}
+
+/// What a field is, of those that are looked at more closely.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Role {
+    #[default]
+    Other,
+    /// The metadata of an object.
+    Metadata,
+    /// The name of an object, or of its namespace or account.
+    Name,
+    /// A host, or a list of hosts.
+    Host,
+}
+
+impl Role {
+    fn of(field: &str, parent: Self) -> Self {
+        match field {
+            "metadata" => Self::Metadata,
+            "name" | "namespace" if parent == Self::Metadata => Self::Name,
+            "serviceAccountName" => Self::Name,
+            "host" | "hosts" => Self::Host,
+            _ => Self::Other,
+        }
+    }
 }
 
 impl Placeholders<'_> {
@@ -312,22 +362,24 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
 
     fn visit_str<E>(self, text: &str) -> Result<(), E> {
         *self.found |= has_placeholder(text)
-            || is_shell_variable(text)
+            || is_script_variable(text)
             || self.place.are_names && has_variable(text)
-            || self.place.is_name && has_blank_word(text);
+            || matches!(self.place.role, Role::Name | Role::Host) && has_blank_word(text)
+            || self.place.role == Role::Host && has_blank_label(text);
         Ok(())
     }
 
     ignore_scalars!();
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
-        let place = Place { are_names: self.place.are_names, ..Place::default() };
+        let Place { are_names, role } = self.place;
+        let place = Place { are_names, role: if role == Role::Host { role } else { Role::Other } };
         while list.next_element_seed(self.within(place))?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        if self.place.is_name {
+        if self.place.role == Role::Name {
             // In YAML, `{NAME}` is a map.
             let (mut members, mut are_null) = (0, true);
             while let Some((_, value)) = map.next_entry::<IgnoredAny, Option<IgnoredAny>>()? {
@@ -341,9 +393,7 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
             *self.found |= has_placeholder(&name);
             let place = Place {
                 are_names: self.place.are_names || NAMED.contains(&name.as_str()),
-                is_metadata: name == "metadata",
-                is_name: self.place.is_metadata && ["name", "namespace"].contains(&name.as_str())
-                    || name == "serviceAccountName",
+                role: Role::of(&name, self.place.role),
             };
             if FOREIGN.contains(&name.as_str()) {
                 map.next_value::<IgnoredAny>()?;
@@ -367,6 +417,7 @@ mod tests {
         let with_metadata = |metadata: Value| json!({ "apiVersion": "v1", "kind": "Service", "metadata": metadata });
         let encryption = json!({ "mac": "ENC[c]", "version": "3.9.0" });
         let pod = |spec: Value| json!({ "apiVersion": "v1", "kind": "Pod", "spec": spec });
+        let ingress = |host: &str| json!({ "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "spec": { "tls": [{ "hosts": [host] }] } });
         let args = json!({ "apiVersion": "v1", "kind": "Pod", "spec": { "containers": [{ "args": ["{{x}}"] }] } });
         for (file, object, want) in [
             ("a.yaml", service("web"), None),
@@ -396,6 +447,17 @@ mod tests {
             ("a.yaml", pod(json!({ "containers": [{ "args": ["$PORT"] }] })), None),
             ("a.yaml", pod(json!({ "hostname": "$host" })), None),
             ("a.yaml", pod(json!({ "hostname": "US$HOST" })), None),
+            ("a.yaml", ingress("__HOST_1__"), Some(Skip::Template)),
+            ("a.yaml", ingress("__host__"), None),
+            ("a.yaml", ingress("registry.<your domain>"), Some(Skip::Template)),
+            ("a.yaml", ingress("<name>.example.com"), Some(Skip::Template)),
+            ("a.yaml", ingress("a<b>.example.com"), None),
+            ("a.yaml", ingress("a.<b>c"), None),
+            ("a.yaml", ingress("a.<"), None),
+            ("a.yaml", ingress("a>.<b"), None),
+            ("a.yaml", ingress("Example.com"), None),
+            ("a.yaml", ingress("YOUR-HOST.example.com"), Some(Skip::Template)),
+            ("a.yaml", service("CHANGE-ME"), Some(Skip::Template)),
             ("index.yaml", json!({ "apiVersion": "v1", "entries": {} }), Some(Skip::ChartIndex)),
             ("index.yaml", json!({ "apiVersion": "v1", "kind": "Service", "entries": {} }), None),
             ("a.yaml", json!({ "apiVersion": "ENC[a]", "kind": "ENC[b]", "sops": encryption }), Some(Skip::Encrypted)),

@@ -75,10 +75,7 @@ fn an_ingress_has_the_fields_of_its_version() {
             path(json!({ "service": { "name": "web", "port": { "number": "80" } } })),
             vec![format!("{backend}.service.port.number")],
         ),
-        (
-            json!({ "backend": {}, "tls": [{ "host": "a.b" }] }),
-            vec!["spec.backend".into(), "spec.tls[0].host".into(), "spec".into()],
-        ),
+        (json!({ "backend": {}, "tls": [{ "host": "a.b" }] }), vec!["spec.backend".into(), "spec.tls[0].host".into()]),
         (
             json!({ "rules": [{ "http": { "paths": [{}] } }] }),
             vec![backend.to_owned(), "spec.rules[0].http.paths[0].pathType".to_owned()],

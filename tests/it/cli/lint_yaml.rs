@@ -73,7 +73,7 @@ fn placeholders_are_not_mistakes() {
 /// kubectl sends the last of equal keys. The rule is the same for every kind, and in every part of an object.
 #[test]
 fn a_repeated_key_is_reported_where_it_is_written_again() {
-    let ingress = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\n";
+    let policy = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: web}\n";
     let data = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\ndata:\n  a: b\n";
     let web = service("web", "port: 80");
     for (name, text, want) in [
@@ -85,14 +85,14 @@ fn a_repeated_key_is_reported_where_it_is_written_again() {
             DEPLOYMENT.replace("matchLabels: {app: web", "matchLabels: {app: wbe, app: web"),
             "5 warning duplicate-key",
         ),
-        ("a kind that is not checked", format!("{ingress}metadata:\n  name: other\n"), "4 warning duplicate-key"),
+        ("a kind that is not checked", format!("{policy}metadata:\n  name: other\n"), "4 warning duplicate-key"),
         ("data", format!("{data}  a: c\n"), "7 warning duplicate-key"),
-        ("another document", format!("{data}{ingress}"), "7 error missing-separator"),
-        ("two other documents", format!("{data}{ingress}{web}"), "7 error missing-separator"),
+        ("another document", format!("{data}{policy}"), "7 error missing-separator"),
+        ("two other documents", format!("{data}{policy}{web}"), "7 error missing-separator"),
         // The line continues the value before it.
-        ("an indented separator", format!("{data}   ---\n{ingress}"), "7 error missing-separator"),
-        ("a separator without a line end", format!("{data}---{ingress}"), "7 error missing-separator"),
-        ("an indented separator and a comment", format!("{data}   ---\n# web\n{ingress}"), "7 error missing-separator"),
+        ("an indented separator", format!("{data}   ---\n{policy}"), "7 error missing-separator"),
+        ("a separator without a line end", format!("{data}---{policy}"), "7 error missing-separator"),
+        ("an indented separator and a comment", format!("{data}   ---\n# web\n{policy}"), "7 error missing-separator"),
     ] {
         let folder = directory(&[("a.yaml", &text)]);
         let ran = lint(folder.path(), &[]);

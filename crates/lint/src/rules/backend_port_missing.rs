@@ -113,15 +113,8 @@ fn ports_of(service: &Service) -> String {
 /// What was probably meant.
 fn hint(service: &Service, port: &TargetPort) -> String {
     let is_target = |of: &&roster_engine::model::ServicePort| of.target_port == *port;
-    let number = match port {
-        TargetPort::Name(name) => name.parse().ok().filter(|number| service.ports.iter().any(|of| of.port == *number)),
-        TargetPort::Number(_) => None::<i32>,
-    };
-    match (service.ports.iter().find(is_target), number) {
-        (_, Some(number)) => format!("; write the number as number: {number}"),
-        (Some(of), None) => format!(", whose targetPort is {}", target_text(&of.target_port)),
-        (None, None) => String::new(),
-    }
+    let meant = service.ports.iter().find(is_target);
+    meant.map_or_else(String::new, |of| format!(", whose targetPort is {}", target_text(&of.target_port)))
 }
 
 fn target_text(port: &TargetPort) -> String {
@@ -153,10 +146,8 @@ mod tests {
             ),
             (backend("number: 81") + WEB, Some(format!("{} port 81; its port is 80 (http)", field(number)))),
             (backend("name: web") + WEB, Some(format!("{} port named web; its port is 80 (http)", field(name)))),
-            (
-                backend("name: '80'") + WEB,
-                Some(format!("{} port named 80; its port is 80 (http); write the number as number: 80", field(name))),
-            ),
+            // An API server refuses the name.
+            (backend("name: '80'") + WEB, None),
             (backend("number: 8080") + &WEB.replace("selector: {app: web}", "type: ExternalName, externalName: a.b"), None),
             (
                 backend("number: 80") + &WEB.replace("{selector: {app: web}, ports: [{name: http, port: 80, targetPort: 8080}]}", headless),

@@ -267,7 +267,7 @@ code_table! {
     TooManyPods("too-many-pods", Warning, "Look at fewer workloads or Services at a time.");
     /// A StatefulSet has no governing Service, or one that is not among the manifests. Without `serviceName`, which an API server does not require, the severity is info.
     GoverningServiceMissing("governing-service-missing", Warning, "Set serviceName to a headless Service that selects the pods.");
-    /// The governing Service of a StatefulSet has a cluster IP. The specification of DNS in Kubernetes gives pods names of a headless Service only; CoreDNS answers for others, too.
+    /// The governing Service of a StatefulSet has a cluster IP. The specification of DNS in Kubernetes gives pods names of a headless Service only; `CoreDNS` answers for others, too.
     GoverningServiceNotHeadless("governing-service-not-headless", Warning, "Set serviceName to a Service with clusterIP: None; another Service may have the cluster IP.");
     /// The governing Service of a StatefulSet selects the pods of another workload. DNS names come from the endpoints of that Service, so that the pods of the StatefulSet have none.
     GoverningServiceSelectsOthers("governing-service-selects-others", Warning, "Set serviceName to a headless Service whose selector selects the pods of the StatefulSet.");

@@ -168,9 +168,8 @@ impl ReviewContext {
                 self.policies.extend(policy);
             }
             offline_review::note_namespace(&document.raw, &key, &mut self.namespaces);
-            let problems = problems
-                .iter()
-                .filter(|p| !offline_review::is_filled_in(p, &key) && !(is_listed && is_given_by_kustomize(p.code)));
+            let is_given = |p: &Finding| is_listed && is_given_by_kustomize(p.code);
+            let problems = problems.iter().filter(|p| !offline_review::is_filled_in(p, &key) && !is_given(p));
             let input_findings = FileFinding::of_input(at, problems);
             let readable = input_findings.iter().all(|f| f.severity < Severity::Error);
             let mut item = ReviewedObject {

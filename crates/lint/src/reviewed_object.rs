@@ -75,7 +75,7 @@ impl<'a> ReviewedObject<'a> {
         self.input_findings.extend(FileFinding::of_stored(at, findings));
     }
 
-    /// Drops what a kustomization may mend.
+    /// Drops the findings about what a kustomization may give it.
     pub(crate) fn drop_findings_before_kustomize(&mut self) {
         let is_given = |code| matches!(code, FindingCode::Reason(code) if is_given_by_kustomize(code));
         self.input_findings.retain(|f| !is_given(f.code));

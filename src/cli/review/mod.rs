@@ -79,7 +79,9 @@ impl ReviewArgs {
         let context = self.sources.context(&context_texts)?;
         let files = self.sources.manifests(&rendered)?;
         let SortedManifests { manifests, skipped, unreadable } = files.manifests();
-        unreadable.iter().for_each(|file| messages::error(&anyhow::anyhow!("{file}")));
+        for file in &unreadable {
+            messages::error(&anyhow::anyhow!("{file}"));
+        }
         let mut input = roster_lint::review(manifests, &context.options())?;
         input.complete &= context.complete;
         input.notes.iter().for_each(print_note);

@@ -54,7 +54,7 @@ pub(super) struct ReviewSummary {
     denied: usize,
     changed: usize,
     warned: usize,
-    /// The errors that are no part of an answer: what does not fit together.
+    /// The errors beside the answers: what does not fit together.
     #[serde(skip)]
     unfit: usize,
 }

@@ -110,7 +110,7 @@ fn overlays_are_not_combined() {
     assert_eq!((ran.code, findings(&ran, folder.path())), (0, Vec::<String>::new()), "{}", ran.out);
 }
 
-/// A review skips what is no manifest, as the linter does; and nothing is refused that a kustomization completes.
+/// A review skips what the linter skips; and nothing is refused that a kustomization completes.
 #[test]
 fn reviews_and_explanations_skip_the_same() {
     for (command, name, code, err, no) in [

@@ -358,7 +358,7 @@ impl Inventory {
     }
 }
 
-/// Whether a kustomization may mend what is wrong with an object: it adds fields, and gives names.
+/// Whether a kustomization may give an object what it lacks: it adds fields and names.
 pub fn is_given_by_kustomize(code: Reason) -> bool {
     matches!(code, Reason::MissingField | Reason::InvalidName)
 }

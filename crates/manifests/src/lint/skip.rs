@@ -79,7 +79,9 @@ impl Skip {
             if name.starts_with("index.") && members.get("entries").is_some() {
                 return Some(Self::ChartIndex);
             }
-            if api_version.is_empty() || members.get("metadata").is_none() && members.get("spec").is_none() {
+            let has_metadata = members.get("metadata").is_some();
+            let has_any = has_metadata || members.get("spec").is_some();
+            if api_version.is_empty() || !has_any || !has_metadata && !is_of_kubernetes(&api_version) {
                 return Some(Self::NotManifest);
             }
         }
@@ -126,6 +128,12 @@ impl Skip {
             Self::SpecialFile => ("broken link or special file", "broken links or special files"),
         }
     }
+}
+
+/// Whether a version has the form of Kubernetes' own, as `v1` and `apps/v1beta2`: others are those of other programs.
+fn is_of_kubernetes(api_version: &str) -> bool {
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    version.strip_prefix('v').is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Whether SOPS has encrypted values of the object: it adds how, and the hash of all values.
@@ -458,6 +466,9 @@ mod tests {
             ("a.yaml", ingress("Example.com"), None),
             ("a.yaml", ingress("YOUR-HOST.example.com"), Some(Skip::Template)),
             ("a.yaml", service("CHANGE-ME"), Some(Skip::Template)),
+            ("a.yaml", json!({ "apiVersion": "2.0.0", "info": {}, "spec": {} }), Some(Skip::NotManifest)),
+            ("a.yaml", json!({ "apiVersion": "apps/v1beta2", "spec": {} }), None),
+            ("a.yaml", json!({ "apiVersion": "1", "metadata": {}, "spec": {} }), None),
             ("index.yaml", json!({ "apiVersion": "v1", "entries": {} }), Some(Skip::ChartIndex)),
             ("index.yaml", json!({ "apiVersion": "v1", "kind": "Service", "entries": {} }), None),
             ("a.yaml", json!({ "apiVersion": "ENC[a]", "kind": "ENC[b]", "sops": encryption }), Some(Skip::Encrypted)),

@@ -57,7 +57,7 @@ fn nothing_is_concluded_from_the_absence_of_what_cannot_be_read() {
             vec![not_checked("web", "Deployment web")],
         ),
         // What looks like a typo may be right.
-        (broken(), vec![by("dbs"), deployment(json!({}))], vec![not_checked("dbs", "web.yaml:7:1")]),
+        (broken(), vec![by("dbs"), deployment(json!({}))], vec![not_checked("dbs", "web.yaml:7")]),
         (broken(), vec![by("db"), deployment(json!({}))], vec![]),
         (UnreadObjects::default(), vec![scaler.clone(), deployment(json!({}))], vec![format!("Warning {no_target}")]),
         // A kind that exists is not a misspelt Deployment.
@@ -71,7 +71,7 @@ fn nothing_is_concluded_from_the_absence_of_what_cannot_be_read() {
         (
             broken(),
             vec![scaler, deployment(json!({}))],
-            vec![format!("Info {no_target}; not checked: whether it is in web.yaml:7:1, which cannot be read")],
+            vec![format!("Info {no_target}; not checked: whether it is in web.yaml:7, which cannot be read")],
         ),
         (
             UnreadObjects::default(),
@@ -82,7 +82,7 @@ fn nothing_is_concluded_from_the_absence_of_what_cannot_be_read() {
         (
             broken(),
             vec![set, by("db"), deployment(json!({}))],
-            vec![format!("Info {no_service}; not checked: whether it is in web.yaml:7:1, which cannot be read")],
+            vec![format!("Info {no_service}; not checked: whether it is in web.yaml:7, which cannot be read")],
         ),
         (UnreadObjects::default(), vec![by("db"), deployment(json!({ "replicas": 0 }))], vec![scaled_down.to_owned()]),
         (unread("Deployment", "x", labelled("db")), vec![by("db"), deployment(json!({ "replicas": 0 }))], vec![]),

@@ -87,9 +87,13 @@ fn add_to(object: &mut ReviewedObject<'_>) {
         let severity = worst.entry(finding.field.clone()).or_insert(finding.severity);
         *severity = finding.severity.max(*severity);
     }
+    // Of a kind that is not decoded, only the metadata is read.
+    let is_read_as_other =
+        found.iter().any(|f| f.code == FindingCode::Reason(Reason::WrongType) && f.field.starts_with("metadata"));
     object.input_findings.retain(|f| {
-        let is_repeated = || is_counted(f) || worst.contains_key(&f.field);
-        !of_decoder.contains(&f.code) || f.field.is_empty() || !is_repeated()
+        let is_repeated =
+            if f.field.is_empty() { is_read_as_other } else { is_counted(f) || worst.contains_key(&f.field) };
+        !of_decoder.contains(&f.code) || !is_repeated
     });
     // An error says more than a warning about its field.
     object.input_findings.retain(|f| worst.get(&f.field).is_none_or(|worst| f.severity >= *worst));

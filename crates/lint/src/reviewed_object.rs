@@ -8,11 +8,13 @@ use roster_engine::{
     model::{
         ObjectKey,
         json::raw::{api_group, has_uid},
+        spelling::typo,
     },
     reason::{Finding, Reason, Severity},
 };
 use roster_manifests::{decode::Document, inventory::is_given_by_kustomize};
 use roster_validation as validation;
+use roster_validation::Validation;
 use serde_json::value::RawValue;
 
 use crate::{
@@ -115,6 +117,17 @@ impl<'a> ReviewedObject<'a> {
         }
     }
 
+    /// Why it is not reviewed, if it is almost of a kind that is: in another version, or misspelt.
+    fn unknown_kind(&self) -> Vec<Finding> {
+        let is_almost = |kind: &str| typo(&self.key.kind, kind).is_some();
+        if self.is_recorded() || !KINDS.iter().any(|kind| is_almost(kind.resource.kind())) {
+            return Vec::new();
+        }
+        let Validation { mut findings, .. } = validation::check(&self.document.raw, &self.key);
+        findings.retain(|f| f.code == Reason::UnknownKind && f.severity == Severity::Error);
+        findings
+    }
+
     /// The API group of its kind; empty for the core group.
     pub fn api_group(&self) -> String {
         api_group(&self.document.raw)
@@ -148,7 +161,11 @@ impl<'a> ReviewedObject<'a> {
         let at = FileObject { root, ..FileObject::of(self.file, &self.document, &self.key) };
         let mut answer = match answered {
             Ok(answer) if answer.reviewed || recorded => answer,
-            Ok(_) => return,
+            Ok(_) => {
+                let found = if manifests { Vec::new() } else { self.unknown_kind() };
+                self.input_findings.extend(FileFinding::of_input(at, &found));
+                return;
+            }
             Err(error) => {
                 let why = error.to_string();
                 self.answer = Some(OfflineReview::undecided(&why));

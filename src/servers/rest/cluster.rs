@@ -288,7 +288,7 @@ impl ClusterJob {
                 Err(ApiError { errors, ..ApiError::new(ProblemKind::InvalidObject, detail) })
             }
             (None, Ok(())) => {
-                inventory.report_wrong_fields();
+                inventory.report_wrong_fields(false);
                 inventory.label_pods(&source.defaults);
                 inventory.assume_pods(&source.defaults, &[], MAX_ASSUMED_PODS);
                 Ok((inventory, body.bytes))

@@ -130,7 +130,7 @@ fn of_objects<T>(
     source.interrupt.check()?;
     inventory.label_pods(&source.defaults);
     inventory.assume_pods(&source.defaults, &[], MAX_ASSUMED_PODS);
-    inventory.report_wrong_fields();
+    inventory.report_wrong_fields(false);
     let service = which(&inventory, params)?;
     let index = inventory.index();
     if index.unreadable().any(|key| key == (&service.namespace, &service.name)) {

@@ -137,6 +137,21 @@ fn exit_codes_are_for_pipelines() {
         ("nothing", &[], "", 2, "<stdin>: is empty"),
         ("no manifest", &[], "a: 1\n", 0, "note: not reviewed: 1 without apiVersion and kind"),
         ("no kind", &[], "apiVersion: v1\nmetadata: {name: a}\n", 2, "the field `kind` is missing"),
+        (
+            "another version",
+            &[],
+            "apiVersion: V1\nkind: Service\nmetadata: {name: a}\n",
+            2,
+            "has no kind \"Service\" in \"V1\"; did you mean v1 Service?",
+        ),
+        ("a misspelt kind", &[], "apiVersion: v1\nkind: Servce\nmetadata: {name: a}\n", 2, "did you mean v1 Service?"),
+        (
+            "a kind of others",
+            &[],
+            "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\n",
+            0,
+            "warning: no Service, Endpoints or EndpointSlice to review",
+        ),
         ("nothing to review", &[], "kind: Secret\n", 0, "warning: no Service, Endpoints or EndpointSlice to review"),
     ] {
         let ran = review(args, input);

@@ -6,7 +6,7 @@ use roster_engine::model::{
     wire::nullable,
 };
 use roster_manifests::inventory::workloads::ServiceReference;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 
 use super::{GATEWAY, ReferringObject, reference};
@@ -119,6 +119,8 @@ struct ServiceField {
 enum PortField {
     Number(i32),
     Of(IngressPort),
+    /// Of another type.
+    Other(IgnoredAny),
 }
 
 #[derive(Default, Deserialize)]
@@ -148,8 +150,8 @@ impl PortField {
             Self::Of(IngressPort { name, .. }) if !name.is_empty() => {
                 Some(BackendPort { port: TargetPort::Name(name), field: "/port/name" })
             }
-            Self::Of(_) if IN_NAMESPACES.contains(&object.group) => None,
-            Self::Of(_) => number(HTTPS, ""),
+            Self::Of(_) | Self::Other(_) if IN_NAMESPACES.contains(&object.group) => None,
+            Self::Of(_) | Self::Other(_) => number(HTTPS, ""),
         }
     }
 }

@@ -68,7 +68,7 @@ fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
 
 /// The schema of the Gateway API asks for a port where a route refers to a Service.
 fn without_port(backend: &Backend) -> RuleFault {
-    let message = format!("the reference to the Service {} needs a port", shortened(&backend.service.name));
+    let message = format!("the reference to the Service {} needs a port: a number", shortened(&backend.service.name));
     let severity = Some(Severity::Error);
     RuleFault { document: backend.service.document, pointer: backend.pointer.clone(), severity, message }
 }
@@ -156,7 +156,11 @@ mod tests {
             (route("shop", "{name: web, port: 80}") + WEB, None),
             (
                 route("shop", "{name: web}") + WEB,
-                Some("backend-port-missing spec.rules[0].backendRefs[0]: the reference to the Service web needs a port".to_owned()),
+                Some("backend-port-missing spec.rules[0].backendRefs[0]: the reference to the Service web needs a port: a number".to_owned()),
+            ),
+            (
+                route("shop", "{name: web, port: '80'}") + WEB,
+                Some("backend-port-missing spec.rules[0].backendRefs[0]: the reference to the Service web needs a port: a number".to_owned()),
             ),
             (route("shop", "{group: example.com, kind: Bucket, name: web}") + WEB, None),
             (

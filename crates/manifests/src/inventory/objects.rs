@@ -219,10 +219,12 @@ impl Inventory {
     }
 
     /// Adds to the findings about the input which fields an API server does not have, and which values it does not store. What
-    /// is missing is not among them: somebody who asks about an object may post a part of it.
-    pub fn report_wrong_fields(&mut self) {
+    /// is missing of a Service is among them unless somebody who asks may have posted parts of objects.
+    pub fn report_wrong_fields(&mut self, are_parts: bool) {
         let mut wrong = self.take_refused();
-        wrong.retain(|f| matches!(f.code, Reason::UnknownField | Reason::WrongType | Reason::InvalidValue));
+        let is_wrong = |code| matches!(code, Reason::UnknownField | Reason::WrongType | Reason::InvalidValue);
+        let is_service = |f: &Finding| f.object.kind == Resource::Service.kind();
+        wrong.retain(|f| is_wrong(f.code) || !are_parts && f.code == Reason::MissingField && is_service(f));
         self.problems.merge(wrong);
     }
 

@@ -3,12 +3,12 @@
 //! A part lacks what no object of its kind can be without: its spec, or the containers of its pods. In manifests, that is a
 //! mistake; among tests and patches, it is meant. Objects there that lack less are checked as any others.
 
+use std::collections::BTreeMap;
+
 use roster_engine::model::{
     Resource,
-    json::{
-        path::PathEnd,
-        raw::{JsonMembers, JsonNode},
-    },
+    json::raw::{JsonMembers, JsonNode},
+    spelling::typo,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
@@ -80,10 +80,24 @@ fn lacks_core(members: &JsonMembers<'_>, object: &RawValue) -> bool {
     if resource.api_version() != members.text("apiVersion") {
         return false;
     }
-    let has = |path: &[&str]| PathEnd::of(object.get().as_bytes(), path).steps == path.len();
+    let has = |path: &[&str]| !lacks(object, path);
     match containers(*resource) {
         Some(path) => !has(path) || lacks_more(object, path, has_selector(*resource) && !has(&["spec", "selector"])),
         None => has_spec(*resource) && !has(&["spec"]),
+    }
+}
+
+/// Whether an object has nothing at a path. A field that is almost the next one is a mistake, and not a part.
+fn lacks(object: &RawValue, path: &[&str]) -> bool {
+    let [field, rest @ ..] = path else { return false };
+    let mut members = JsonMembers::read(object).unwrap_or_default();
+    if members.names().any(|name| name != *field && typo(name, field).is_some()) {
+        return false;
+    }
+    match members.take(field) {
+        Some(JsonNode::Raw(member)) => member.get() == "null" || lacks(member, rest),
+        Some(_) => !rest.is_empty(),
+        None => true,
     }
 }
 
@@ -121,10 +135,11 @@ fn lacks_more(object: &RawValue, containers: &[&str], lacks_selector: bool) -> b
         volumes: Option<Vec<Item>>,
     }
     #[derive(Deserialize)]
-    struct Item {
-        name: Option<IgnoredAny>,
-        image: Option<IgnoredAny>,
-    }
+    struct Item(BTreeMap<String, Option<IgnoredAny>>);
+    let lacks = |Item(members): &Item, field: &str| {
+        let is_meant = |name: &str| name != field && typo(name, field).is_some();
+        members.get(field).is_none_or(Option::is_none) && !members.keys().any(|name| is_meant(name))
+    };
     let [path @ .., _] = containers else { return false };
     let mut value: &RawValue = object;
     for name in path {
@@ -136,8 +151,8 @@ fn lacks_more(object: &RawValue, containers: &[&str], lacks_selector: bool) -> b
     let Ok(PodSpec { containers, init_containers, volumes }) = serde_json::from_str(value.get()) else { return false };
     let containers: Vec<Item> = containers.into_iter().chain(init_containers.unwrap_or_default()).collect();
     let named = containers.iter().chain(volumes.iter().flatten());
-    containers.iter().any(|container| container.image.is_none())
-        || lacks_selector && named.into_iter().any(|item| item.name.is_none())
+    containers.iter().any(|container| lacks(container, "image"))
+        || lacks_selector && named.into_iter().any(|item| lacks(item, "name"))
 }
 
 #[cfg(test)]
@@ -172,6 +187,9 @@ mod tests {
             ("test/a.yaml", deployment(pods(json!([{ "image": "a" }]), json!([]))), true),
             ("a/patches/a.yaml", pod(json!({ "containers": [{ "image": "a" }] })), false),
             ("tests/a.yaml", stub.clone(), true),
+            ("test/a.yaml", deployment(pods(json!([{ "name": "c", "imag": "a" }]), json!([]))), false),
+            ("test/a.yaml", deployment(json!({ "template": { "spec": { "continers": [] } } })), false),
+            ("test/a.yaml", json!({ "apiVersion": "v1", "kind": "Service", "sepc": {} }), false),
             ("crd/patches/a.yaml", webhook.clone(), true),
             ("crd/tests/a.yaml", webhook, false),
             ("tests/a.yaml", stored, false),

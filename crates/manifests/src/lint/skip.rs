@@ -3,8 +3,10 @@
 use std::{fmt, ops::Range};
 
 use roster_engine::model::{
+    Resource,
     installed::POLICY_GROUP,
     json::raw::{JsonMembers, JsonNode},
+    spelling::typo,
 };
 use serde::{
     Deserializer, Serialize,
@@ -69,7 +71,9 @@ impl Skip {
         if is_encrypted(&members) {
             return Some(Self::Encrypted);
         }
-        if api_version.is_empty() && members.get("apiVersion").is_none() && members.get("metadata").is_none() {
+        let is_of_kubernetes = members.get("spec").is_some() && Resource::ALL.iter().any(|own| own.kind() == kind);
+        let has_neither = members.get("apiVersion").is_none() && members.get("metadata").is_none();
+        if api_version.is_empty() && has_neither && !is_of_kubernetes {
             return Some(if is_template(object) { Self::Template } else { Self::NotManifest });
         }
         if kind.is_empty() && members.get("kind").is_none_or(JsonNode::is_null) {
@@ -81,7 +85,7 @@ impl Skip {
             }
             let has_metadata = members.get("metadata").is_some();
             let has_any = has_metadata || members.get("spec").is_some();
-            if api_version.is_empty() || !has_any || !has_metadata && !is_of_kubernetes(&api_version) {
+            if api_version.is_empty() || !has_any || !has_metadata && !is_version(&api_version) {
                 return Some(Self::NotManifest);
             }
         }
@@ -131,7 +135,7 @@ impl Skip {
 }
 
 /// Whether a version has the form of Kubernetes' own, as `v1` and `apps/v1beta2`: others are those of other programs.
-fn is_of_kubernetes(api_version: &str) -> bool {
+fn is_version(api_version: &str) -> bool {
     let version = api_version.rsplit('/').next().unwrap_or_default();
     version.strip_prefix('v').is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
 }
@@ -150,7 +154,25 @@ pub fn is_vendored(file: &str) -> bool {
 
 /// Texts of an object that programs in its pods expand, and not the tool that writes the object; and the image, of which
 /// no check knows more than that it is a string.
-const FOREIGN: [&str; 8] = ["annotations", "command", "args", "env", "data", "stringData", "binaryData", "image"];
+const FOREIGN: [&str; 11] = [
+    "annotations",
+    "command",
+    "args",
+    "env",
+    "data",
+    "stringData",
+    "binaryData",
+    "image",
+    // As people write them who mean others.
+    "cmd",
+    "environment",
+    "exec",
+];
+
+/// Whether a field has such texts, or is probably meant to be one that has: a typo makes no template.
+fn is_foreign(field: &str) -> bool {
+    FOREIGN.iter().any(|foreign| *foreign == field || typo(field, foreign).is_some())
+}
 
 /// Fields whose values, and those of the members in them, are names and labels: there, kustomize replaces `$(NAME)`.
 /// Elsewhere, pods and custom resources have such texts of their own.
@@ -242,10 +264,12 @@ fn braced_word(text: &str, from: usize) -> Option<Range<usize>> {
 
 /// Whether a name has a word that stands for another one, as `web-REPLACEME` or `$$name$$`. No name has upper case letters.
 fn has_blank_word(name: &str) -> bool {
-    const PARTS: [&str; 6] = ["CHANGE", "NAME", "PLACEHOLDER", "REPLACE", "TODO", "YOUR"];
-    let is_upper = |word: &&str| word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
-    let mut words = name.split(['-', '.']).filter(is_upper);
-    words.any(|word| PARTS.iter().any(|part| word.contains(part))) || name.matches("$$").count() > 1
+    const WORDS: [&str; 2] = ["NAME", "TODO"];
+    const BEGINNINGS: [&str; 4] = ["CHANGE", "PLACEHOLDER", "REPLACE", "YOUR"];
+    let is_upper = |word: &&str| word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+    let mut words = name.split(['-', '.', '_']).filter(is_upper);
+    let is_blank = |word: &str| WORDS.contains(&word) || BEGINNINGS.iter().any(|begin| word.starts_with(begin));
+    words.any(is_blank) || name.matches("$$").count() > 1
 }
 
 /// Whether labels of a host are a blank, as in `registry.<your domain>`.
@@ -403,7 +427,7 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
                 are_names: self.place.are_names || NAMED.contains(&name.as_str()),
                 role: Role::of(&name, self.place.role),
             };
-            if FOREIGN.contains(&name.as_str()) {
+            if is_foreign(&name) {
                 map.next_value::<IgnoredAny>()?;
             } else {
                 map.next_value_seed(self.within(place))?;
@@ -454,6 +478,13 @@ mod tests {
             ("a.yaml", pod(json!({ "serviceAccountName": "web" })), None),
             ("a.yaml", pod(json!({ "containers": [{ "args": ["$PORT"] }] })), None),
             ("a.yaml", pod(json!({ "hostname": "$host" })), None),
+            ("a.yaml", pod(json!({ "containers": [{ "comand": ["${A}"] }, { "Args": ["${A}"] }] })), None),
+            ("a.yaml", pod(json!({ "containers": [{ "environment": [{ "name": "A", "value": "${B}" }] }] })), None),
+            ("a.yaml", pod(json!({ "containers": [{ "livenessProbe": { "exec": "test ${A}" } }] })), None),
+            ("a.yaml", with_metadata(json!({ "anotations": { "a": "${b}" } })), None),
+            ("a.yaml", pod(json!({ "serviceAccountName": "HOSTNAME-RENAME" })), None),
+            ("a.yaml", json!({ "kind": "Service", "spec": {} }), None),
+            ("a.yaml", json!({ "kind": "build", "spec": {} }), Some(Skip::NotManifest)),
             ("a.yaml", pod(json!({ "hostname": "US$HOST" })), None),
             ("a.yaml", ingress("__HOST_1__"), Some(Skip::Template)),
             ("a.yaml", ingress("__host__"), None),

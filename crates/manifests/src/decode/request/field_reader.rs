@@ -63,7 +63,7 @@ pub(super) fn read<'a>(
         errors.push(format!("/{missing}"), "is missing".to_owned());
     }
     found.objects.label_pods(&source.defaults);
-    found.objects.report_wrong_fields();
+    found.objects.report_wrong_fields(true);
     // A list may have fields of a request beside its items. They are not used, but must be valid.
     match (errors.first.is_empty(), has_objects) {
         (false, _) => Err(errors.into()),

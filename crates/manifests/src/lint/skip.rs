@@ -264,7 +264,7 @@ fn braced_word(text: &str, from: usize) -> Option<Range<usize>> {
 
 /// Whether a name has a word that stands for another one, as `web-REPLACEME` or `$$name$$`. No name has upper case letters.
 fn has_blank_word(name: &str) -> bool {
-    const WORDS: [&str; 2] = ["NAME", "TODO"];
+    const WORDS: [&str; 3] = ["HOSTNAME", "NAME", "TODO"];
     const BEGINNINGS: [&str; 4] = ["CHANGE", "PLACEHOLDER", "REPLACE", "YOUR"];
     let is_upper = |word: &&str| word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
     let mut words = name.split(['-', '.', '_']).filter(is_upper);
@@ -482,7 +482,7 @@ mod tests {
             ("a.yaml", pod(json!({ "containers": [{ "environment": [{ "name": "A", "value": "${B}" }] }] })), None),
             ("a.yaml", pod(json!({ "containers": [{ "livenessProbe": { "exec": "test ${A}" } }] })), None),
             ("a.yaml", with_metadata(json!({ "anotations": { "a": "${b}" } })), None),
-            ("a.yaml", pod(json!({ "serviceAccountName": "HOSTNAME-RENAME" })), None),
+            ("a.yaml", pod(json!({ "serviceAccountName": "RENAME-FILENAME" })), None),
             ("a.yaml", json!({ "kind": "Service", "spec": {} }), None),
             ("a.yaml", json!({ "kind": "build", "spec": {} }), Some(Skip::NotManifest)),
             ("a.yaml", pod(json!({ "hostname": "US$HOST" })), None),

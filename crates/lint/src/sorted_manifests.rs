@@ -1,5 +1,7 @@
 //! The documents of files, sorted into manifests and others.
 
+use std::sync::Arc;
+
 use roster_manifests::{
     decode::{self, DecodeError, DecodeReason, Document, Source},
     inventory::{Inventory, workloads::UnreadText},
@@ -35,6 +37,8 @@ pub(crate) struct Sorting<'a> {
     /// The texts that cannot be read, and their files.
     unread: Vec<(&'a str, UnreadText)>,
     inventory: Inventory,
+    /// The name of the file of the last document that was skipped or cannot be read.
+    last_file: Arc<str>,
 }
 
 impl<'a> Sorting<'a> {
@@ -47,6 +51,7 @@ impl<'a> Sorting<'a> {
             sorted: SortedManifests::default(),
             unread: Vec::new(),
             inventory: Inventory::default(),
+            last_file: Arc::default(),
         }
     }
 
@@ -142,16 +147,21 @@ impl<'a> Sorting<'a> {
     }
 
     fn skip(&mut self, file: &str, line: Option<usize>, why: Skip) {
-        // A file may have half a million of them.
-        let known = self.sorted.skipped.last().map(|last| &last.file).filter(|last| ***last == *file).cloned();
-        self.sorted.skipped.push(SkippedFile { file: known.unwrap_or_else(|| file.into()), line, why });
+        let file = self.shared(file);
+        self.sorted.skipped.push(SkippedFile { file, line, why });
     }
 
     fn add_unread(&mut self, file: &'a str, line: Option<usize>, text: Option<String>) {
-        // A file may have half a million of them.
-        let last = self.unread.last().filter(|(last, _)| *last == file);
-        let shared = last.map_or_else(|| file.into(), |(_, text)| text.file.clone());
+        let shared = self.shared(file);
         self.unread.push((file, UnreadText { file: shared, line, text, reach: 0..0 }));
+    }
+
+    /// The name of a file. Half a million documents of one may be skipped or unread.
+    fn shared(&mut self, file: &str) -> Arc<str> {
+        if *self.last_file != *file {
+            self.last_file = file.into();
+        }
+        self.last_file.clone()
     }
 
     /// The manifests, with the units of their files.

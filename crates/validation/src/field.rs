@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{
     faults::{Faults, quoted},
+    name_form::NameForm,
     values::{not_one_of, not_qualified},
 };
 
@@ -190,7 +191,7 @@ impl FieldRule {
                 Some("is not a DNS subdomain: lower case letters, digits, '-' and '.'".to_owned())
             }
             Self::QualifiedName => not_qualified(text).map(|why| format!("is not a qualified name: {why}")),
-            Self::PathSegment if matches!(text, "." | "..") || text.contains(['/', '%']) => {
+            Self::PathSegment if !NameForm::Segment.holds(text) => {
                 Some("is not a name: '.', '..', '/' and '%' are not allowed".to_owned())
             }
             Self::OneOf(words) if !words.contains(&text) => Some(not_one_of(text, words)),

@@ -1,10 +1,6 @@
 //! The Services that Ingresses, routes of the Gateway API, webhooks and API services send requests to.
 
-use roster_engine::model::{
-    TargetPort, Text,
-    json::raw::{JsonMembers, JsonNode},
-    wire::nullable,
-};
+use roster_engine::model::{TargetPort, Text, json::raw::value_at, wire::nullable};
 use roster_manifests::inventory::workloads::ServiceReference;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
@@ -74,7 +70,7 @@ fn each_at<'v>(value: &'v RawValue, path: &[&str], pointer: &str, see: &mut impl
             }
         }
         [field, rest @ ..] => {
-            if let Some(JsonNode::Raw(member)) = JsonMembers::read(value).unwrap_or_default().take(field) {
+            if let Some(member) = value_at(value, &[field]) {
                 each_at(member, rest, &format!("{pointer}/{field}"), see);
             }
         }

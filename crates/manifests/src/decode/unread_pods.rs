@@ -4,10 +4,10 @@ use roster_engine::model::{
     Labels, Resource,
     json::{
         path::PathEnd,
-        raw::{JsonMembers, JsonNode, has_uid},
+        raw::{has_uid, value_at},
     },
 };
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, json};
 
 use super::kind::{InputKind, TypeMeta};
 use crate::inventory::workloads::{UnreadPods, Workload};
@@ -102,12 +102,6 @@ fn labels_at(path: &[&str], text: &str) -> Option<Labels> {
     if text.len() > MAX_TEXT {
         return None;
     }
-    let mut value: &RawValue = serde_json::from_str(text).ok()?;
-    for name in path {
-        match JsonMembers::read(value).ok()?.take(name)? {
-            JsonNode::Raw(member) => value = member,
-            _ => return None,
-        }
-    }
-    serde_json::from_str(value.get()).ok()
+    let labels = value_at(serde_json::from_str(text).ok()?, path)?;
+    serde_json::from_str(labels.get()).ok()
 }

@@ -231,13 +231,13 @@ impl Inventory {
     /// Takes the findings about what an API server refuses, without those that there are already, which become errors.
     fn take_refused(&mut self) -> Findings {
         let mut refused = std::mem::take(&mut self.refused);
-        let of_field = |f: &Finding| (f.object.clone(), f.at().to_owned());
-        let fields: HashSet<(ObjectKey, String), HashSeed> = refused.iter().map(of_field).collect();
-        if !fields.is_empty() {
-            self.problems.set_errors(|f| fields.contains(&of_field(f)));
+        let fields: HashSet<(&ObjectKey, &str), HashSeed> = refused.iter().map(|f| (&f.object, f.at())).collect();
+        if fields.is_empty() {
+            return refused;
         }
-        let known: HashSet<(ObjectKey, String), HashSeed> = self.problems.iter().map(of_field).collect();
-        refused.retain(|f| !known.contains(&of_field(f)));
+        self.problems.set_errors(|f| fields.contains(&(&f.object, f.at())));
+        let known: HashSet<(&ObjectKey, &str), HashSeed> = self.problems.iter().map(|f| (&f.object, f.at())).collect();
+        refused.retain(|f| !known.contains(&(&f.object, f.at())));
         refused
     }
 

@@ -27,30 +27,17 @@ pub struct ServiceFindings<'a> {
     /// The namespaces that have pods in the input.
     with_pods: BTreeSet<&'a str>,
     unassumed: UnassumedWorkloads<'a>,
-    /// Whether the input may be a part of a cluster.
-    is_part: bool,
-    /// What may select pods that cannot be read, sorted by namespace and name.
-    unread: Vec<((&'a str, &'a str), String)>,
+    index: &'a Index<'a>,
 }
 
 impl<'a> ServiceFindings<'a> {
     /// The findings of `index`.
-    pub fn new(index: &'a Index<'_>) -> Self {
-        let unread = |entry: &'a Entry<'_>| {
-            let unread = index.unread_pods_of(entry)?;
-            Some(((entry.namespace.as_str(), entry.name.as_str()), format!("it {unread}")))
-        };
+    pub fn new(index: &'a Index<'a>) -> Self {
         let mut of_services: Vec<&Finding> =
             index.problems().iter().filter(|finding| finding.object.kind == "Service").collect();
         // Stable: the findings of one Service stay in their order.
         of_services.sort_by(|a, b| service_of(a).cmp(&service_of(b)));
-        Self {
-            of_services,
-            with_pods: index.namespaces_with_pods(),
-            unassumed: index.unassumed_workloads(),
-            is_part: index.is_part(),
-            unread: index.entries().iter().filter_map(unread).collect(),
-        }
+        Self { of_services, with_pods: index.namespaces_with_pods(), unassumed: index.unassumed_workloads(), index }
     }
 
     /// Adds to the explanation of `entry` the warnings and errors about its manifest.
@@ -85,10 +72,8 @@ impl<'a> ServiceFindings<'a> {
             code => is_unmatched && OF_SELECTOR.contains(&code),
         };
         let mut causes: Vec<Cause> = self.of(entry).iter().filter(|f| says_why(f)).map(|f| cause(f)).collect();
-        let unread =
-            self.unread.binary_search_by_key(&(entry.namespace.as_str(), entry.name.as_str()), |(key, _)| *key);
-        if let Ok(place) = unread {
-            causes = vec![Cause::new(Reason::NotChecked, self.unread[place].1.clone())];
+        if let Some(unread) = self.index.unread_pods_of(entry) {
+            causes = vec![Cause::new(Reason::NotChecked, format!("it {unread}"))];
         }
         if causes.is_empty() && is_unmatched {
             causes.extend(self.too_many_pods(service));
@@ -114,7 +99,7 @@ impl<'a> ServiceFindings<'a> {
     pub fn may_have_other_pods(&self, entry: &Entry<'_>) -> bool {
         let is_written = entry.service.is_some_and(|service| service.meta.uid.is_empty());
         let is_explained = || self.of(entry).iter().any(|f| OF_SELECTOR.contains(&f.code));
-        self.is_part && is_written && !self.with_pods.contains(entry.namespace.as_str()) && !is_explained()
+        self.index.is_part() && is_written && !self.with_pods.contains(entry.namespace.as_str()) && !is_explained()
     }
 
     fn of(&self, entry: &Entry<'_>) -> &[&'a Finding] {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use roster_engine::model::{
     Resource,
-    json::raw::{JsonMembers, JsonNode},
+    json::raw::{JsonMembers, JsonNode, value_at},
     spelling::typo,
 };
 use serde::{Deserialize, de::IgnoredAny};
@@ -22,7 +22,7 @@ pub fn is_partial(file: &str, object: &RawValue) -> bool {
     }
     let is_patch = is_among(file, |word| PATCHES.contains(&word));
     let is_meant = is_patch || is_of_test(file) || is_owned_by_nobody(&metadata);
-    is_meant && lacks_core(&members, object) || is_patch && is_part_of_crd(&members)
+    is_meant && lacks_core(&members, object) || is_patch && is_part_of_crd(&members, object)
 }
 
 /// Words in the names of folders with tests and their data.
@@ -68,9 +68,8 @@ fn is_owned_by_nobody(metadata: &JsonMembers<'_>) -> bool {
 }
 
 /// Whether a CRD of any version, also of one that is gone, does not say what it defines.
-fn is_part_of_crd(members: &JsonMembers<'_>) -> bool {
-    let names = || members.get("spec").and_then(JsonNode::open).is_some_and(|spec| spec.get("names").is_some());
-    members.text("kind") == "CustomResourceDefinition" && !names()
+fn is_part_of_crd(members: &JsonMembers<'_>, object: &RawValue) -> bool {
+    members.text("kind") == "CustomResourceDefinition" && value_at(object, &["spec", "names"]).is_none()
 }
 
 /// Whether an object lacks its spec, or the containers of its pods; a patch may lack less.
@@ -141,14 +140,8 @@ fn lacks_more(object: &RawValue, containers: &[&str], lacks_selector: bool) -> b
         members.get(field).is_none_or(Option::is_none) && !members.keys().any(|name| is_meant(name))
     };
     let [path @ .., _] = containers else { return false };
-    let mut value: &RawValue = object;
-    for name in path {
-        match JsonMembers::read(value).ok().and_then(|mut members| members.take(name)) {
-            Some(JsonNode::Raw(member)) => value = member,
-            _ => return false,
-        }
-    }
-    let Ok(PodSpec { containers, init_containers, volumes }) = serde_json::from_str(value.get()) else { return false };
+    let pod_spec = value_at(object, path).and_then(|spec| serde_json::from_str(spec.get()).ok());
+    let Some(PodSpec { containers, init_containers, volumes }) = pod_spec else { return false };
     let containers: Vec<Item> = containers.into_iter().chain(init_containers.unwrap_or_default()).collect();
     let named = containers.iter().chain(volumes.iter().flatten());
     containers.iter().any(|container| lacks(container, "image"))

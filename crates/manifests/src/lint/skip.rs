@@ -71,21 +71,20 @@ impl Skip {
         if is_encrypted(&members) {
             return Some(Self::Encrypted);
         }
-        let is_of_kubernetes = members.get("spec").is_some() && Resource::ALL.iter().any(|own| own.kind() == kind);
-        let has_neither = members.get("apiVersion").is_none() && members.get("metadata").is_none();
-        if api_version.is_empty() && has_neither && !is_of_kubernetes {
+        let has = |field: &str| members.get(field).is_some();
+        let is_of_kubernetes = || has("spec") && Resource::ALL.iter().any(|own| own.kind() == kind);
+        if api_version.is_empty() && !has("apiVersion") && !has("metadata") && !is_of_kubernetes() {
             return Some(if is_template(object) { Self::Template } else { Self::NotManifest });
         }
         if kind.is_empty() && members.get("kind").is_none_or(JsonNode::is_null) {
             if name.starts_with("Chart.") {
                 return Some(Self::Chart);
             }
-            if name.starts_with("index.") && members.get("entries").is_some() {
+            if name.starts_with("index.") && has("entries") {
                 return Some(Self::ChartIndex);
             }
-            let has_metadata = members.get("metadata").is_some();
-            let has_any = has_metadata || members.get("spec").is_some();
-            if api_version.is_empty() || !has_any || !has_metadata && !is_version(&api_version) {
+            let is_manifest = has("metadata") || has("spec") && is_version(&api_version);
+            if api_version.is_empty() || !is_manifest {
                 return Some(Self::NotManifest);
             }
         }

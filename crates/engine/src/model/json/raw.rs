@@ -84,6 +84,14 @@ pub fn is_object(raw: &RawValue) -> bool {
     raw.get().starts_with('{')
 }
 
+/// The value at a path of members; `None` if there is none.
+pub fn value_at<'a>(raw: &'a RawValue, path: &[&str]) -> Option<&'a RawValue> {
+    path.iter().try_fold(raw, |object, name| match JsonMembers::read(object).ok()?.take(name)? {
+        JsonNode::Raw(member) => Some(member),
+        _ => None,
+    })
+}
+
 /// The content of a string; `None` for any other value.
 pub fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]

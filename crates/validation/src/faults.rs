@@ -11,8 +11,8 @@ use roster_engine::{
     reason::{Finding, Reason, Severity},
 };
 
-/// Most fields over the limit that are counted.
-const MAX_COUNTED: usize = 10_000;
+/// Most fields over the limit that are counted, of one severity and code: beyond that, a fault costs no more than to find it.
+const MAX_COUNTED: usize = 100;
 
 /// The findings about one object, one for each field. Of errors and of others, those over a limit are only counted: a text
 /// of megabytes can have a fault in every byte, and many warnings must not hide an error.
@@ -53,22 +53,23 @@ impl<'k> Faults<'k> {
     }
 
     fn push(&mut self, code: Reason, severity: Severity, at: impl Display, message: impl FnOnce() -> String) {
+        let list = if severity == Severity::Error { &mut self.errors } else { &mut self.others };
+        let is_full = list.len() >= self.most;
+        if is_full && self.omitted.get(&(severity, code)).is_some_and(|fields| fields.len() > MAX_COUNTED) {
+            return;
+        }
         let at = at.to_string();
         // One finding for one field.
         if self.listed.get(&at).is_some_and(|listed| *listed >= severity) {
             return;
         }
-        let list = if severity == Severity::Error { &mut self.errors } else { &mut self.others };
-        if list.len() < self.most {
+        if !is_full {
             self.listed.insert(at.clone(), severity);
             let pointer = Some(at).filter(|p| !p.is_empty());
             list.push(Finding { severity, pointer, ..Finding::new(code, self.key.clone(), message()) });
             return;
         }
-        let fields = self.omitted.entry((severity, code)).or_default();
-        if fields.len() <= MAX_COUNTED {
-            fields.insert(at);
-        }
+        self.omitted.entry((severity, code)).or_default().insert(at);
     }
 
     /// The findings, errors first; and for each code with more of them, their number.
@@ -136,6 +137,6 @@ mod tests {
             faults.add(Reason::WrongType, i, "");
         }
         let (_, more) = faults.into_findings();
-        assert_eq!(more[0].message, "and more than 10000 more fields of the object");
+        assert_eq!(more[0].message, "and more than 100 more fields of the object");
     }
 }

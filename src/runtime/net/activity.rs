@@ -16,7 +16,9 @@ use super::response_clock::ResponseClock;
 /// How far a connection or a request is. The lower, the less is lost if it is evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ActivityStage {
-    /// The handshake, or the first request head, is incomplete; or nobody knows yet whether the caller is anybody.
+    /// Nobody knows yet whether the caller is anybody: it has sent nothing, or is not authenticated.
+    Unknown,
+    /// The client has begun to speak, and the handshake or the first request head is incomplete.
     Opening,
     /// A connection between two requests.
     Idle,
@@ -30,12 +32,16 @@ pub(crate) enum ActivityStage {
 }
 
 impl ActivityStage {
-    const ALL: [Self; 5] = [Self::Opening, Self::Idle, Self::Receiving, Self::Responding, Self::Computing];
+    const ALL: [Self; 6] =
+        [Self::Unknown, Self::Opening, Self::Idle, Self::Receiving, Self::Responding, Self::Computing];
 }
 
 /// How long a new connection counts as one between two requests: the first one is on its way, and a flood of connections that
 /// had a response would evict nothing but those that come after it.
 pub(super) const ARRIVING: Duration = Duration::from_millis(100);
+/// How long a client that has begun to speak counts as one with a request: a busy server needs that long for a handshake, and
+/// meanwhile hundreds of connections that say nothing may arrive from the same address.
+const SPEAKING: Duration = Duration::from_secs(1);
 
 /// How long a response must have stood still, or how far it must be behind a usual reader, before it may be evicted.
 pub(super) const STALLED: Duration = Duration::from_secs(1);
@@ -67,7 +73,7 @@ pub(super) struct EvictionRank {
 impl Activity {
     /// The activity of a new connection.
     pub(crate) fn connection() -> Arc<Self> {
-        Arc::new(Self::new(ActivityStage::Opening, None))
+        Arc::new(Self::new(ActivityStage::Unknown, None))
     }
 
     /// The activity of a new request of `connection`.
@@ -150,8 +156,11 @@ impl Activity {
         match progress {
             ActivityStage::Computing => None,
             ActivityStage::Responding if now.saturating_duration_since(moved) < STALLED => None,
-            ActivityStage::Opening if now.saturating_duration_since(self.born) < ARRIVING => {
+            ActivityStage::Unknown if now.saturating_duration_since(self.born) < ARRIVING => {
                 Some(EvictionRank { progress: ActivityStage::Idle, moved })
+            }
+            ActivityStage::Opening if now.saturating_duration_since(moved) < SPEAKING => {
+                Some(EvictionRank { progress: ActivityStage::Receiving, moved })
             }
             _ => Some(EvictionRank { progress, moved }),
         }

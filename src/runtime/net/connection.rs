@@ -38,6 +38,7 @@ use super::{
     response_clock::{self, ResponseClock},
     standings::Standings,
     streams::StreamExecutor,
+    tcp_stream::HangUp,
     write_timeout::WriteTimeout,
 };
 use crate::runtime::tls::ClientChain;
@@ -152,13 +153,13 @@ impl Connections {
         self.phase.closed().await;
     }
 
-    /// Serves the stream that `opening` resolves to, if there is a place for a connection of `peer`. `opening` has its
-    /// own time-out.
-    pub(super) fn spawn(&self, peer: Peer, opening: BoxFuture<'static, Option<OpenedStream>>) {
+    /// Serves the stream that `opening` resolves to, if there is a place for the connection. `opening` has its own
+    /// time-out, and tells the activity when the client begins to speak.
+    pub(super) fn spawn(&self, arrived: ArrivedClient, opening: BoxFuture<'static, Option<OpenedStream>>) {
+        let ArrivedClient { peer, activity, hang_up } = arrived;
         if self.places.standings.is_barred(peer) {
             return;
         }
-        let activity = Activity::connection();
         let Some(place) = self.places.connections.take(peer, 1, &activity) else { return };
         let Some(first) = self.places.openings.take(peer, 1, &activity) else { return };
         let (open, phase) = (OpenConnection::new(&self.gauge), self.phase.subscribe());
@@ -169,8 +170,17 @@ impl Connections {
             let first = FirstRequest(Mutex::new(Some(first)));
             let evicted = AtomicU32::new(0);
             let client = OnceLock::new();
-            let shared =
-                Arc::new(ConnectionShared { router, no_place, peer, client, activity, places, first, evicted });
+            let shared = Arc::new(ConnectionShared {
+                router,
+                no_place,
+                peer,
+                hang_up,
+                client,
+                activity,
+                places,
+                first,
+                evicted,
+            });
             let served = async {
                 if let Some(OpenedStream { io, client }) = opening.await {
                     if let Some(client) = client {
@@ -189,6 +199,21 @@ impl Connections {
     }
 }
 
+/// A client that has connected.
+pub(super) struct ArrivedClient {
+    pub(super) peer: Peer,
+    /// The activity of its connection.
+    pub(super) activity: Arc<Activity>,
+    pub(super) hang_up: HangUp,
+}
+
+impl ArrivedClient {
+    /// A client of a stream that does not tell when it hangs up.
+    pub(super) fn new(peer: Peer) -> Self {
+        Self { peer, activity: Activity::connection(), hang_up: HangUp::default() }
+    }
+}
+
 /// A stream that can be read, and the certificate of its client.
 pub(super) struct OpenedStream {
     pub(super) io: ConnectionStream,
@@ -201,6 +226,7 @@ struct ConnectionShared {
     /// The response to a request that was refused a place, or lost it. Over HTTP/1 the rest of its body is not read.
     no_place: fn() -> Response,
     peer: Peer,
+    hang_up: HangUp,
     /// The certificate of its client, once the handshake is done.
     client: OnceLock<ClientChain>,
     activity: Arc<Activity>,
@@ -285,6 +311,7 @@ async fn serve(
         }
     };
     let Ok(Ok(Some(h2))) = h2 else { return };
+    shared.activity.set(ActivityStage::Opening);
     let builder = builder(head, streams.clone());
     // Over HTTP/1 one response follows another, and they share a clock; over HTTP/2 each stream has its own.
     let clock = ResponseClock::new(write);
@@ -334,6 +361,7 @@ async fn respond(
     }
     let exchange = Exchange {
         peer: shared.peer,
+        hang_up: shared.hang_up.clone(),
         client: shared.client.get().cloned(),
         activity: activity.clone(),
         standings: shared.places.standings.clone(),

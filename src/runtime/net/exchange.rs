@@ -21,6 +21,7 @@ use super::{
     peer::Peer,
     response_clock::{ResponseClock, time_for},
     standings::Standings,
+    tcp_stream::HangUp,
 };
 use crate::runtime::tls::ClientChain;
 
@@ -35,6 +36,8 @@ const USUAL_PACE: u32 = 256 << 10;
 #[derive(Clone, Debug)]
 pub(crate) struct Exchange {
     pub(crate) peer: Peer,
+    /// Whether the client has hung up, where the stream tells.
+    pub(crate) hang_up: HangUp,
     /// The certificate that the client has shown, where the listener takes some.
     pub(crate) client: Option<ClientChain>,
     pub(crate) activity: Arc<Activity>,
@@ -46,7 +49,8 @@ impl Exchange {
     pub(crate) fn of(extensions: &Extensions) -> Self {
         extensions.get().cloned().unwrap_or_else(|| {
             let activity = Activity::request(Activity::connection());
-            Self { peer: Peer::UNKNOWN, client: None, activity, standings: Standings::default() }
+            let (hang_up, standings) = (HangUp::default(), Standings::default());
+            Self { peer: Peer::UNKNOWN, hang_up, client: None, activity, standings }
         })
     }
 

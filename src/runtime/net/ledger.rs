@@ -339,11 +339,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_peer_that_holds_the_most_gives_back_what_is_least_advanced() {
-        use ActivityStage::{Computing, Idle, Opening, Receiving, Responding};
+        use ActivityStage::{Computing, Idle, Receiving, Responding, Unknown};
         let rows: [(&str, &[_], &str, &str); 9] = [
             ("enough for all", &[("a", 6, Idle), ("b", 2, Idle)], "", ""),
             ("the oldest of the largest", &[("a1", 4, Idle), ("a2", 4, Idle), ("b", 2, Idle)], "", "a1"),
-            ("the least advanced", &[("a1", 4, Receiving), ("a2", 4, Opening), ("b", 2, Idle)], "", "a2"),
+            ("the least advanced", &[("a1", 4, Receiving), ("a2", 4, Unknown), ("b", 2, Idle)], "", "a2"),
             ("nothing that is complete", &[("a1", 4, Computing), ("a2", 4, Computing), ("b", 2, Idle)], "b", ""),
             ("no response that moves", &[("a1", 4, Responding), ("a2", 4, Receiving), ("b", 2, Idle)], "", "a2"),
             ("its own, if it holds the most", &[("a1", 8, Idle), ("b", 1, Idle), ("a2", 7, Idle)], "", "a1"),
@@ -367,9 +367,9 @@ mod tests {
         standings.earn(peer("g"));
         let ledger = Ledger::new(limits, standings, LedgerMetrics::default());
         let mut wanted =
-            vec![("g1", 1, ActivityStage::Idle), ("g2", 1, ActivityStage::Idle), ("g3", 1, ActivityStage::Opening)];
+            vec![("g1", 1, ActivityStage::Idle), ("g2", 1, ActivityStage::Idle), ("g3", 1, ActivityStage::Unknown)];
         for name in ["a", "b", "c", "d", "e", "f", "h", "i", "j"] {
-            wanted.push((name, 1, ActivityStage::Opening));
+            wanted.push((name, 1, ActivityStage::Unknown));
         }
         let all = take(&ledger, &wanted).await;
         // There are places for nine of twelve, and one more for g. The oldest without credit go, although g holds the most,
@@ -381,12 +381,25 @@ mod tests {
     async fn a_new_connection_has_a_moment_to_send_its_request() {
         let ledger = Ledger::new(TEN, Standings::default(), LedgerMetrics::default());
         let idle = take(&ledger, &["a", "b", "c", "d", "e", "f", "h"].map(|name| (name, 1, ActivityStage::Idle))).await;
-        let new = take(&ledger, &[("g", 1, ActivityStage::Opening), ("i", 1, ActivityStage::Opening)]).await;
+        let new = take(&ledger, &[("g", 1, ActivityStage::Unknown), ("i", 1, ActivityStage::Unknown)]).await;
         let _next = take(&ledger, &[("j", 1, ActivityStage::Idle)]).await;
         assert_eq!((losers(&idle).await.1, losers(&new).await.1), ("a".to_owned(), String::new()));
         advance(ARRIVING).await;
         let _late = take(&ledger, &[("k", 1, ActivityStage::Idle)]).await;
         assert_eq!((losers(&idle).await.1, losers(&new).await.1), ("a".to_owned(), "g".to_owned()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_begun_to_speak_keeps_its_place_among_those_who_say_nothing() {
+        let ledger = Ledger::new(TEN, Standings::default(), LedgerMetrics::default());
+        let speaks = take(&ledger, &[("a", 1, ActivityStage::Opening)]).await;
+        advance(ARRIVING).await;
+        let silent = take(&ledger, &[("a", 1, ActivityStage::Unknown); 40]).await;
+        assert_eq!(losers(&speaks).await, (String::new(), String::new()));
+        assert_eq!(losers(&silent).await.1.len(), 33);
+        advance(Duration::from_secs(1)).await;
+        let _idle = take(&ledger, &[("a", 1, ActivityStage::Idle); 8]).await;
+        assert_eq!(losers(&speaks).await.1, "a", "it has not said enough");
     }
 
     #[tokio::test(start_paused = true)]

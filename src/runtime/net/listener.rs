@@ -6,11 +6,13 @@ use futures::FutureExt;
 use tokio::time::sleep;
 
 use super::{
+    activity::ActivityStage,
     bound_socket::{BoundSocket, ListenAddress},
-    connection::{Connections, OpenedStream},
+    connection::{ArrivedClient, Connections, OpenedStream},
     connection_stream::ConnectionStream,
     peer::Peer,
     socket::set_options,
+    tcp_stream::WatchedTcpStream,
     tls_options::TlsOptions,
 };
 use crate::runtime::tls::{ClientChain, handshake};
@@ -53,31 +55,35 @@ impl Listener {
             BoundSocket::Tcp(socket) => {
                 let (tcp, address) = socket.listener.accept().await?;
                 set_options(&tcp);
-                self.open(Box::new(tcp), Peer::of(address), Some(address));
+                let tcp = WatchedTcpStream::new(tcp);
+                let client = ArrivedClient { hang_up: tcp.hang_up(), ..ArrivedClient::new(Peer::of(address)) };
+                self.open(Box::new(tcp), client, Some(address));
             }
             BoundSocket::Unix(socket) => {
                 let (stream, _) = socket.listener.accept().await?;
-                let user = Peer::of_user(&stream);
-                self.open(Box::new(stream), user, None);
+                let client = ArrivedClient::new(Peer::of_user(&stream));
+                self.open(Box::new(stream), client, None);
             }
         }
         Ok(())
     }
 
     /// Serves a connection, after its handshake.
-    fn open(&self, stream: ConnectionStream, peer: Peer, address: Option<SocketAddr>) {
+    fn open(&self, stream: ConnectionStream, client: ArrivedClient, address: Option<SocketAddr>) {
         match self.tls.clone() {
             None => {
                 let opened = OpenedStream { io: stream, client: None };
-                self.connections.spawn(peer, std::future::ready(Some(opened)).boxed());
+                self.connections.spawn(client, std::future::ready(Some(opened)).boxed());
             }
             Some(TlsOptions { certificate, probe, .. }) => {
+                let activity = client.activity.clone();
                 let opening = async move {
-                    let tls = handshake(stream, address, &certificate, &probe).await?;
+                    let greeted = || activity.set(ActivityStage::Opening);
+                    let tls = handshake(stream, address, &certificate, &probe, greeted).await?;
                     let client = tls.get_ref().1.peer_certificates().and_then(ClientChain::of);
                     Some(OpenedStream { io: Box::new(tls), client })
                 };
-                self.connections.spawn(peer, opening.boxed());
+                self.connections.spawn(client, opening.boxed());
             }
         }
     }

@@ -31,6 +31,7 @@ mod socket;
 mod standings;
 mod streams;
 mod tasks;
+mod tcp_stream;
 #[cfg(test)]
 mod tests;
 mod tls_options;

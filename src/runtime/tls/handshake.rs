@@ -2,12 +2,12 @@
 
 use std::{io, net::SocketAddr, time::Duration};
 
-use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
+use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible, server::Acceptor};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     time::timeout,
 };
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 
 use super::{DynamicCertificate, TlsProbe};
 
@@ -17,21 +17,23 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// What rustls buffers of a response whose client does not read. Every connection may have as much.
 const SEND_BUFFER: usize = 16 << 10;
 
-/// Performs the handshake of a connection; `None` if it fails. A client of a Unix socket has no address.
+/// Performs the handshake of a connection; `None` if it fails. A client of a Unix socket has no address. `greeted` is called
+/// once the client has sent its first message.
 pub(crate) async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     peer: Option<SocketAddr>,
     certificate: &DynamicCertificate,
     probe: &TlsProbe,
+    greeted: impl FnOnce(),
 ) -> Option<TlsStream<S>> {
-    // A connection keeps the certificate that it began with.
-    let config = certificate.current()?.config.clone();
-    let reason = match timeout(
-        LIMIT,
-        TlsAcceptor::from(config).accept_with(stream, |tls| tls.set_buffer_limit(Some(SEND_BUFFER))),
-    )
-    .await
-    {
+    let shake_hands = async {
+        let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+        greeted();
+        // A connection keeps the certificate that it began with.
+        let current = certificate.current().ok_or(io::ErrorKind::NotConnected)?;
+        hello.into_stream_with(current.config.clone(), |tls| tls.set_buffer_limit(Some(SEND_BUFFER))).await
+    };
+    let reason = match timeout(LIMIT, shake_hands).await {
         Ok(Ok(tls)) => return Some(tls),
         Ok(Err(error)) => {
             let reason = reason(&error);

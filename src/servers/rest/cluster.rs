@@ -81,8 +81,20 @@ use crate::runtime::{
     ),
 )]
 pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -> Result<Response, ApiError> {
-    let params = Params::read(request.uri(), &[PLAN_PARAMS, WriteParams::NAMES])?;
     let exchange = Exchange::of(request.extensions());
+    let hang_up = exchange.hang_up.clone();
+    tokio::select! {
+        biased;
+        response = respond(app, request, exchange) => response,
+        // Neither the wait for a turn nor the work goes on for a client that has gone.
+        () = hang_up.heard() => {
+            Err(ApiError::new(ProblemKind::BrokenBody, "the client closed the connection before it had a response"))
+        }
+    }
+}
+
+async fn respond(app: Arc<RestApp>, request: Request, exchange: Exchange) -> Result<Response, ApiError> {
+    let params = Params::read(request.uri(), &[PLAN_PARAMS, WriteParams::NAMES])?;
     let format = match body::format(request.headers())? {
         Format::Json | Format::Ndjson => decode::InputFormat::Json,
         Format::Yaml => decode::InputFormat::Yaml,

@@ -148,6 +148,24 @@ async fn one_request_too_many_is_shed_and_a_slow_one_times_out() {
     assert!(late.starts_with("HTTP/1.1 503") && late.contains(":timeout"), "{late}");
 }
 
+/// What it sent is still in the socket: nobody reads it before its turn. It is little enough for the end to be there as well.
+#[tokio::test]
+async fn who_hangs_up_while_it_waits_for_its_turn_has_none() {
+    let limits = RestLimits { cluster_requests: 1, cluster_turn: LONG * 100, body_idle: LONG, ..RestLimits::default() };
+    let server = start(limits).await;
+    let head = HEAD.replace("plan", "cluster");
+    let mut clients = Vec::new();
+    for (length, want) in [(1, "http_requests_in_flight 2"), (32 << 10, "http_requests_in_flight 3")] {
+        let mut client = TcpStream::connect(server.address).await.unwrap();
+        let body = "a".repeat(length);
+        client.write_all(format!("{head}content-length: 400000\r\n\r\n{body}").as_bytes()).await.unwrap();
+        server.until("/metrics", want).await;
+        clients.push(client);
+    }
+    drop(clients.pop());
+    server.until("/metrics", "http_requests_in_flight 2").await;
+}
+
 #[tokio::test]
 async fn a_stop_lets_open_requests_finish() {
     let server = start(RestLimits::default()).await;

@@ -7,7 +7,7 @@ use tokio::{
 
 use super::{
     super::{
-        connection::{Connections, OpenedStream},
+        connection::{ArrivedClient, Connections, OpenedStream},
         peer::Peer,
     },
     LONG,
@@ -42,7 +42,7 @@ impl Client {
     pub(super) async fn open(connections: &Connections, window: u32) -> Self {
         let (client, server) = duplex(64 << 10);
         connections.spawn(
-            Peer::UNKNOWN,
+            ArrivedClient::new(Peer::UNKNOWN),
             Box::pin(std::future::ready(Some(OpenedStream { io: Box::new(server), client: None }))),
         );
         let mut client = Self { io: client, until: Instant::now() + LONG, answers_pings: true };

@@ -16,7 +16,7 @@ use tokio::{
 
 use super::{
     CreditWhenRead, Exchange, Health,
-    connection::{ConnectionLimits, Connections, ListenerPlaces, OpenedStream},
+    connection::{ArrivedClient, ConnectionLimits, Connections, ListenerPlaces, OpenedStream},
     peer::Peer,
     response_clock::ResponseClock,
     standings::Standings,
@@ -95,7 +95,7 @@ impl TestServer {
     async fn send(&self, text: &str) -> DuplexStream {
         let (mut client, server) = duplex(4096);
         self.connections.spawn(
-            Peer::UNKNOWN,
+            ArrivedClient::new(Peer::UNKNOWN),
             Box::pin(std::future::ready(Some(OpenedStream { io: Box::new(server), client: None }))),
         );
         client.write_all(text.as_bytes()).await.unwrap();

@@ -80,7 +80,7 @@ impl ReviewPlaces {
         };
         if reviewed == Reviewed::Stranger {
             // It must not keep a place from others while it waits.
-            activity.set(ActivityStage::Opening);
+            activity.set(ActivityStage::Unknown);
         }
         let place = timeout(caller_places::WAIT, places.wait(peer, caller, 1)).await;
         activity.set(ActivityStage::Computing);

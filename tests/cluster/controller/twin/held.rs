@@ -65,6 +65,17 @@ pub(super) fn without_zones(form: &Value) -> Value {
     form
 }
 
+/// The form of slices without those that are empty beside others of their address type.
+pub(super) fn without_emptied(form: &Value) -> Value {
+    let mut form = form.clone();
+    let Some(groups) = form["groups"].as_object_mut() else { return form };
+    let family = |key: &str| serde_json::from_str::<Value>(key).unwrap()[0].clone();
+    let is_empty = |group: &Value| group["endpoints"].as_array().is_some_and(Vec::is_empty);
+    let filled: Vec<Value> = groups.iter().filter(|(_, g)| !is_empty(g)).map(|(key, _)| family(key)).collect();
+    groups.retain(|key, group| !is_empty(group) || !filled.contains(&family(key)));
+    form
+}
+
 /// The objects of the namespace.
 struct Stored {
     services: BTreeMap<String, Value>,

@@ -32,8 +32,8 @@ pub fn pointer(keys: &[&str]) -> String {
 }
 
 /// A key as a token of a pointer.
-pub fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
+pub fn escape(key: &str) -> Cow<'_, str> {
+    if key.contains(['~', '/']) { key.replace('~', "~0").replace('/', "~1").into() } else { key.into() }
 }
 
 fn unescape(token: &str) -> String {

@@ -14,7 +14,7 @@ use std::{
 
 use futures::FutureExt;
 use tokio::{
-    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
+    io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready},
     net::TcpStream,
     time::sleep,
 };
@@ -50,7 +50,7 @@ impl HangUp {
     fn is_heard(&self) -> bool {
         let Some(tcp) = self.0.upgrade() else { return false };
         let state = tcp.ready(Interest::READABLE).now_or_never();
-        state.is_some_and(|state| state.is_ok_and(|state| state.is_read_closed()))
+        state.is_some_and(|state| state.is_ok_and(Ready::is_read_closed))
     }
 }
 

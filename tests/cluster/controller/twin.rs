@@ -8,7 +8,8 @@
 //!   Ours never is; that is tested once more after some changes of the kind that may be overlooked.
 //! * `topology-mode: Auto` keeps hints while no zone has far too many. Several shares are right then, and chance decides.
 //! * Another program empties a slice. If the last endpoint with its ports leaves as well before the next sync, the slice stays
-//!   empty for ever; a sync in between fills it again, and it is deleted with that endpoint.
+//!   empty for ever; a sync in between fills it again, and it is deleted with that endpoint. The reference waits for a second
+//!   before it looks at a slice that was changed.
 //! * The time of the change that led to a write says which changes one sync took together, which is chance.
 //!
 //! Events are about every state that a controller has gone through, and which these are is chance, too. Ours has said last what a

@@ -7,8 +7,8 @@
 //! * kube-controller-manager overlooks changes. If its own sync would write, its object counts as unsettled. Only a few may be.
 //!   Ours never is; that is tested once more after some changes of the kind that may be overlooked.
 //! * `topology-mode: Auto` keeps hints while no zone has far too many. Several shares are right then, and chance decides.
-//! * Another program empties one of the slices that are there by then. If the last endpoint with its ports leaves as well before
-//!   the next sync, the slice stays empty for ever; a sync in between fills it again, and it is deleted with that endpoint.
+//! * Another program empties one of the slices of that moment. If the last endpoint with its ports leaves as well before the next
+//!   sync, the slice stays empty for ever; a sync in between fills it again, and it is deleted with that endpoint.
 //! * The time of the change that led to a write says which changes one sync took together, which is chance.
 //!
 //! Events are about every state that a controller has gone through, and which these are is chance, too. Ours has said last what a

@@ -123,8 +123,14 @@ fn answer(path: &str, body: String) -> (u16, Value) {
     (answer.status.as_u16(), answer.json())
 }
 
+/// `PROPTEST_CASES=2000` runs more than CI does.
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").map_or(48, |cases| cases.parse().unwrap());
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn lint_finds_the_same(objects in broken()) {

@@ -222,9 +222,8 @@ impl Inventory {
     /// is missing of a Service is among them unless somebody who asks may have posted parts of objects.
     pub fn report_wrong_fields(&mut self, are_parts: bool) {
         let mut wrong = self.take_refused();
-        let is_wrong = |code| matches!(code, Reason::UnknownField | Reason::WrongType | Reason::InvalidValue);
         let is_service = |f: &Finding| f.object.kind == Resource::Service.kind();
-        wrong.retain(|f| is_wrong(f.code) || !are_parts && f.code == Reason::MissingField && is_service(f));
+        wrong.retain(|f| f.code != Reason::MissingField || !are_parts && is_service(f));
         self.problems.merge(wrong);
     }
 

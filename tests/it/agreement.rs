@@ -186,6 +186,8 @@ proptest! {
     }
     #[test]
     fn explanations_are_the_same(objects in broken()) {
+        // Over REST, fewer pods are assumed of a workload: a few bytes can ask for any number.
+        prop_assume!(objects[1]["spec"]["replicas"].as_u64().is_none_or(|count| count < 10_000));
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects }).to_string();
         let of_cli = cli(&["explain", "-f", "-", "-o", "json", "--complete"], &list);
         let is_web = |item: &&Value| item["service"] == json!({ "kind": "Service", "namespace": "shop", "name": "web" });

@@ -21,13 +21,14 @@ use super::{
     help_end::help_end,
     outcome::Outcome,
     server_args::{LogArgs, address, replica_identity},
+    trace_args::TraceArgs,
 };
 use crate::{
     kube_api::LeaseTimes,
     runtime::{
         async_runtime,
         clock::Clock,
-        net::{Health, Server, ServerOptions, Socket, signals},
+        net::{Health, Readiness, Server, ServerOptions, Socket, signals},
         telemetry::logs,
     },
     servers::controller::{self, ControllerLease, ControllerOptions, ServiceScope, ShadowOptions, WriteRate},
@@ -80,6 +81,8 @@ pub(crate) struct ControllerArgs {
     kubeconfig: KubeconfigArgs,
     #[command(flatten)]
     logs: LogArgs,
+    #[command(flatten)]
+    traces: TraceArgs,
 }
 
 /// The flags of a controller that serves a part of the Services.
@@ -342,11 +345,12 @@ impl ControllerArgs {
     async fn serve(&self) -> anyhow::Result<()> {
         let signals = signals()?;
         let socket = Socket::bind(self.admin_listen)?;
-        let health = Health::default();
+        let (health, tasks) = Health::with_traces(self.traces.options("roster-controller").as_ref(), &Clock::system())?;
         let started = controller::start(&self.options(), &Clock::system(), &health).await?;
         // No load balancer sends requests to it.
         let options = ServerOptions { shutdown_delay: Some(Duration::ZERO), ..ServerOptions::default() };
         let mut server = Server::new(options, health);
+        server.add_background(Readiness::default(), tasks);
         server.add_background(started.readiness, started.tasks);
         server.add_admin_with(socket, started.routes);
         server.run(signals).await

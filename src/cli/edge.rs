@@ -12,6 +12,7 @@ use super::{
     outcome::Outcome,
     scheme_arg::SchemeArg,
     server_args::{AdminArgs, LogArgs, file_mode, listen_address},
+    trace_args::TraceArgs,
     view::TopologyModeArg,
 };
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
         allowed_hosts::AllowedHosts,
         async_runtime,
         clock::Clock,
-        net::{BoundSocket, Health, ListenAddress, Server, ServerOptions, Socket, UnixSocket, signals},
+        net::{BoundSocket, Health, ListenAddress, Readiness, Server, ServerOptions, Socket, UnixSocket, signals},
         telemetry::logs,
         tls::{ClientCaFile, TlsFiles},
     },
@@ -97,6 +98,8 @@ pub(crate) struct EdgeArgs {
     kubelet_token_file: Option<PathBuf>,
     #[command(flatten)]
     logs: LogArgs,
+    #[command(flatten)]
+    traces: TraceArgs,
 }
 
 impl From<SchemeArg> for EdgeScheme {
@@ -144,9 +147,10 @@ impl EdgeArgs {
             ListenAddress::Tcp(address) => AllowedHosts::of_listener(address, &options.allowed_hosts),
             ListenAddress::Unix(_) => None,
         };
-        let health = Health::default();
+        let (health, tasks) = Health::with_traces(self.traces.options("roster-edge").as_ref(), &Clock::system())?;
         let part = edge::part(&self.options()?, hosts, &Clock::system(), &health).await?;
         let mut server = Server::new(options, health);
+        server.add_background(Readiness::default(), tasks);
         server.add(socket, part);
         if let Some(address) = self.admin.admin_listen {
             server.add_admin(Socket::bind(address)?);

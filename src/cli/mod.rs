@@ -50,12 +50,14 @@ mod service_choice;
 mod style;
 mod table;
 mod test;
+mod trace_args;
 mod version;
 mod view;
 mod xml_text;
 
 use crate::{
     deploy::{ServerPermissions, ShadowPermissions},
+    runtime::build_info,
     servers,
 };
 use help_end::help_end;
@@ -66,7 +68,7 @@ use output::Color;
 ///
 /// Roster decides as Kubernetes' own controllers do, offline, and gives a reason for every decision.
 #[derive(Debug, Parser)]
-#[command(name = "roster", version, propagate_version = false, max_term_width = 100)]
+#[command(name = "roster", version = build_info::long_version(), propagate_version = false, max_term_width = 100)]
 #[command(
     after_help = help_end!(
 "Exit codes: 0 nothing to act on, 1 there is (the help of each command says what), 2 usage error or unreadable input.",
@@ -186,6 +188,7 @@ pub fn server_permissions() -> ServerPermissions {
             healing: servers::controller::permissions_to_write(&Controller::ALL),
         },
         edge: servers::edge::permissions(servers::edge::EdgeScheme::SuperEdge),
+        edge_of_openyurt: servers::edge::permissions(servers::edge::EdgeScheme::OpenYurt),
         edge_with_client_certificates: servers::edge::permissions_with_client_certificates(),
     }
 }

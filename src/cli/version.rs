@@ -11,6 +11,7 @@ use super::{
     outcome::Outcome,
     output::{Output, command_formats},
 };
+use crate::runtime::build_info;
 
 /// Print the version, and the Kubernetes releases that Roster can act like.
 #[derive(Debug, Args)]
@@ -37,6 +38,12 @@ command_formats! {
 #[derive(Serialize)]
 struct ProgramVersion {
     version: &'static str,
+    /// Of a release only, as is the date.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    date: Option<String>,
+    platform: String,
     kubernetes: KubernetesVersions,
 }
 
@@ -50,12 +57,18 @@ impl VersionArgs {
     pub(super) fn run(&self) -> anyhow::Result<Outcome> {
         let format = self.output.document();
         let mut out = Output::stdout(format);
-        let version = env!("CARGO_PKG_VERSION");
         let (oldest, newest) = (Minor::OLDEST, Minor::NEWEST);
         if format.is_table() {
-            writeln!(out, "roster {version}\nKubernetes {oldest} to {newest}")?;
+            writeln!(out, "roster {}\nKubernetes {oldest} to {newest}", build_info::long_version())?;
         } else {
-            out.document(format, &ProgramVersion { version, kubernetes: KubernetesVersions { oldest, newest } })?;
+            let version = ProgramVersion {
+                version: build_info::VERSION,
+                commit: build_info::COMMIT,
+                date: build_info::date(),
+                platform: build_info::platform(),
+                kubernetes: KubernetesVersions { oldest, newest },
+            };
+            out.document(format, &version)?;
         }
         out.flush()?;
         Ok(Outcome::Success)

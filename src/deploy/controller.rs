@@ -14,31 +14,47 @@ use super::{
     workload::{disruption_budget, namespace, spread},
 };
 
+/// The flag of a shadow that compares only, and of one that sends Events as well.
+pub(super) const ONLY_COMPARES: &str = "--shadow";
+pub(super) const SENDS_EVENTS: &str = "--shadow-events";
+/// How old a difference is before it is healed.
+pub(super) const HEAL_AFTER: &str = "30s";
+
+/// The account of a controller that writes.
+pub(super) fn account() -> ServiceAccount {
+    ServiceAccount { name: CONTROLLER, namespace: NAMESPACE, labels: || labels(CONTROLLER) }
+}
+
+/// The account of a controller in shadow.
+pub(super) fn shadow_account() -> ServiceAccount {
+    ServiceAccount { name: SHADOW, namespace: NAMESPACE, labels: || labels(SHADOW) }
+}
+
 /// All manifests of the controller, which needs these permissions.
 pub(super) fn all(permissions: &[Permission]) -> Vec<ManifestFile> {
-    let account = ServiceAccount { name: CONTROLLER, namespace: NAMESPACE, labels: || labels(CONTROLLER) };
+    let account = account();
     let workload = vec![deployment(CONTROLLER, 2, &[]), disruption_budget(CONTROLLER, &meta(CONTROLLER))];
     vec![
         ManifestFile::new("controller/namespace.yaml", vec![namespace()]),
         ManifestFile::new("controller/rbac.yaml", account.all(permissions)),
         ManifestFile::new("controller/deployment.yaml", workload),
         ManifestFile::new("controller/kustomization.yaml", vec![kustomization()]),
-        ManifestFile::new("controller/podmonitor.yaml", vec![pod_monitor()]),
+        ManifestFile::new("controller/podmonitor.yaml", vec![pod_monitor(&meta(CONTROLLER))]),
     ]
 }
 
 /// The controller in shadow, which only watches; and what it takes to let it send Events, or heal.
 pub(super) fn shadow(permissions: &ShadowPermissions) -> Vec<ManifestFile> {
-    let account = ServiceAccount { name: SHADOW, namespace: NAMESPACE, labels: || labels(SHADOW) };
+    let account = shadow_account();
     let mut all = vec![
         ManifestFile::new("shadow/namespace.yaml", vec![namespace()]),
         ManifestFile::new("shadow/rbac.yaml", account.cluster_wide(&permissions.watching)),
-        ManifestFile::new("shadow/deployment.yaml", vec![deployment(SHADOW, 1, &["--shadow"])]),
+        ManifestFile::new("shadow/deployment.yaml", vec![deployment(SHADOW, 1, &[ONLY_COMPARES])]),
         ManifestFile::new("shadow/kustomization.yaml", vec![kustomization()]),
     ];
     for (does, flag, base, permissions) in [
-        ("events", "--shadow-events", "../../shadow", &permissions.events),
-        ("healing", "--heal-after=30s", "../shadow-events", &permissions.healing),
+        ("events", SENDS_EVENTS.to_owned(), "../../shadow", &permissions.events),
+        ("healing", format!("--heal-after={HEAL_AFTER}"), "../shadow-events", &permissions.healing),
     ] {
         let name = format!("{SHADOW}-{does}");
         let flag = json!([{ "op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": flag }]);
@@ -68,24 +84,26 @@ fn labels(name: &str) -> Value {
     json!({ "app.kubernetes.io/name": name, "app.kubernetes.io/part-of": NAME })
 }
 
-fn meta(name: &str) -> Value {
+pub(super) fn meta(name: &str) -> Value {
     json!({ "name": name, "namespace": NAMESPACE, "labels": labels(name) })
 }
 
-/// Lets the Prometheus operator scrape each replica. The kustomization leaves it out: a cluster without the operator refuses it.
-fn pod_monitor() -> Value {
+/// Lets the Prometheus operator scrape each pod of the name in this metadata. The kustomization leaves it out: a cluster
+/// without the operator refuses it.
+pub(super) fn pod_monitor(meta: &Value) -> Value {
     json!({
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PodMonitor",
-        "metadata": meta(CONTROLLER),
+        "metadata": meta,
         "spec": {
-            "selector": { "matchLabels": { "app.kubernetes.io/name": CONTROLLER } },
+            "selector": { "matchLabels": { "app.kubernetes.io/name": meta["name"] } },
             "podMetricsEndpoints": [{ "port": "admin", "path": "/metrics" }],
         },
     })
 }
 
-fn deployment(name: &str, replicas: u32, args: &[&str]) -> Value {
+/// The controller of this name.
+pub(super) fn deployment(name: &str, replicas: u32, args: &[&str]) -> Value {
     json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",

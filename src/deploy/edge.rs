@@ -11,18 +11,22 @@ use super::{
 };
 
 /// The namespace, and the name of everything in it.
-const EDGE: &str = "roster-edge";
+pub(super) const EDGE: &str = "roster-edge";
 /// The Secret with the certificate of the proxies, for 127.0.0.1.
-const TLS: &str = "roster-edge-tls";
+pub(super) const TLS: &str = "roster-edge-tls";
 /// The `ConfigMap` with the CA of clients that have certificates.
-const CLIENT_CA: &str = "roster-edge-client-ca";
+pub(super) const CLIENT_CA: &str = "roster-edge-client-ca";
+/// The role of proxies whose clients have certificates.
+pub(super) const CLIENT_CERTIFICATES: &str = "roster-edge-client-certificates";
+/// The folder of that CA in a container.
+pub(super) const CLIENT_CA_FOLDER: &str = "/etc/roster-clients";
 /// Ports of the host, on loopback only.
 const PORT: u16 = 51006;
 const ADMIN_PORT: u16 = 51007;
 
 /// All manifests of the node proxy, which needs these permissions.
 pub(super) fn all(permissions: &[Permission]) -> Vec<ManifestFile> {
-    let account = ServiceAccount { name: EDGE, namespace: EDGE, labels };
+    let account = account(EDGE);
     let mut rbac = vec![namespace()];
     rbac.extend(account.cluster_wide(permissions));
     let kustomization = json!({
@@ -46,12 +50,10 @@ pub(super) fn all(permissions: &[Permission]) -> Vec<ManifestFile> {
 
 /// The overlay for clients with certificates, about which the proxy asks the API server as itself.
 pub(super) fn client_certificates(permissions: &[Permission]) -> Vec<ManifestFile> {
-    const FOLDER: &str = "/etc/roster-clients";
-    let name = format!("{EDGE}-client-certificates");
     let operations = json!([
-        { "op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": format!("--client-ca-file={FOLDER}/ca.crt") },
+        { "op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": client_ca_flag() },
         { "op": "add", "path": "/spec/template/spec/containers/0/volumeMounts/-",
-          "value": { "name": "client-ca", "mountPath": FOLDER, "readOnly": true } },
+          "value": { "name": "client-ca", "mountPath": CLIENT_CA_FOLDER, "readOnly": true } },
         { "op": "add", "path": "/spec/template/spec/volumes/-",
           "value": { "name": "client-ca", "configMap": { "name": CLIENT_CA } } },
     ]);
@@ -61,12 +63,22 @@ pub(super) fn client_certificates(permissions: &[Permission]) -> Vec<ManifestFil
         "resources": ["../../edge", "rbac.yaml"],
         "patches": [{ "target": { "kind": "DaemonSet", "name": EDGE }, "patch": operations.to_string() }],
     });
-    let account = ServiceAccount { name: EDGE, namespace: EDGE, labels };
-    let role = account.another_role(&name, permissions);
+    let account = account(EDGE);
+    let role = account.another_role(CLIENT_CERTIFICATES, permissions);
     vec![
         ManifestFile::new("overlays/edge-client-certificates/rbac.yaml", role),
         ManifestFile::new("overlays/edge-client-certificates/kustomization.yaml", vec![kustomization]),
     ]
+}
+
+/// The account of the proxies.
+pub(super) fn account(namespace: &'static str) -> ServiceAccount {
+    ServiceAccount { name: EDGE, namespace, labels }
+}
+
+/// The flag that accepts clients with certificates of that CA.
+pub(super) fn client_ca_flag() -> String {
+    format!("--client-ca-file={CLIENT_CA_FOLDER}/ca.crt")
 }
 
 fn labels() -> Value {
@@ -80,7 +92,7 @@ fn namespace() -> Value {
     json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": EDGE, "labels": labels } })
 }
 
-fn daemon_set() -> Value {
+pub(super) fn daemon_set() -> Value {
     json!({
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",

@@ -9,25 +9,36 @@
 //! manifests/controller      the controller
 //! manifests/shadow          the controller in shadow, which only watches
 //! manifests/overlays/shadow-events, shadow-healing   the same with Events, or with healing as well
+//! manifests/rest            the REST API
 //! manifests/edge            the node proxy on each node
 //! manifests/overlays/edge-client-certificates   the same for clients with certificates
 //! ```
+//!
+//! The chart is made of the same documents ([`chart_files`]).
 
 mod access;
 mod account_policy;
+mod alerts;
+mod chart;
 mod controller;
 mod edge;
 mod hardening;
 mod names;
 mod network;
 mod overlays;
+mod rest;
+mod tls;
 mod webhooks;
 mod workload;
 
 use roster_engine::model::permission::Permission;
 use serde_json::{Value, json};
 
-use self::access::ServiceAccount;
+use self::{access::ServiceAccount, alerts::runbooks_url};
+pub use self::{
+    alerts::{ALERTS, Alert, runbooks},
+    chart::{ChartFile, chart_files, values_markdown},
+};
 
 /// What the servers of an installation may do.
 #[derive(Clone, Debug)]
@@ -40,6 +51,8 @@ pub struct ServerPermissions {
     pub shadow: ShadowPermissions,
     /// The node proxy.
     pub edge: Vec<Permission>,
+    /// The node proxy with OpenYurt's scheme.
+    pub edge_of_openyurt: Vec<Permission>,
     /// What the node proxy may do besides where its clients may have certificates.
     pub edge_with_client_certificates: Vec<Permission>,
 }
@@ -70,9 +83,14 @@ impl ManifestFile {
     }
 }
 
+/// The account of the webhook.
+fn account() -> ServiceAccount {
+    ServiceAccount { name: names::NAME, namespace: names::NAMESPACE, labels: names::labels }
+}
+
 /// All manifests, for servers that need these permissions.
 pub fn files(permissions: &ServerPermissions) -> Vec<ManifestFile> {
-    let account = ServiceAccount { name: names::NAME, namespace: names::NAMESPACE, labels: names::labels };
+    let account = account();
     let mut all = vec![
         ManifestFile::new("base/namespace.yaml", vec![workload::namespace()]),
         ManifestFile::new("base/crd.yaml", vec![webhooks::crd()]),
@@ -97,6 +115,7 @@ pub fn files(permissions: &ServerPermissions) -> Vec<ManifestFile> {
     all.extend(controller::all(&permissions.controller));
     all.extend(controller::shadow(&permissions.shadow));
     all.extend(edge::all(&permissions.edge));
+    all.extend(rest::all());
     all.extend(edge::client_certificates(&permissions.edge_with_client_certificates));
     all
 }

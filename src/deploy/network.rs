@@ -18,32 +18,45 @@ const TUNNEL_LABELS: [&str; 2] = ["app", "k8s-app"];
 ///   from the pods of konnectivity.
 /// - to health and metrics: pods of namespaces with the label `metrics: enabled`. Probes come from the node of the pod,
 ///   which a network policy never restricts.
-///
-/// Roster itself connects to DNS and to the API server. Some network plugins match the port behind the Service of the API
-/// server, which differs between distributions.
 pub(super) fn network_policy() -> Value {
-    let mut api_servers: Vec<Value> =
+    limits(&meta(NAME), &[(WEBHOOK_PORT, api_servers()), (ADMIN_PORT, metrics_readers())])
+}
+
+/// Where the API servers of most clusters connect from.
+pub(super) fn api_servers() -> Value {
+    let mut all: Vec<Value> =
         OUTSIDE_PODS.iter().map(|(cidr, pods)| json!({ "ipBlock": { "cidr": cidr, "except": [pods] } })).collect();
-    api_servers.extend(TUNNEL_LABELS.map(|label| {
+    all.extend(TUNNEL_LABELS.map(|label| {
         json!({
             "namespaceSelector": { "matchLabels": { "kubernetes.io/metadata.name": "kube-system" } },
             "podSelector": { "matchLabels": { label: "konnectivity-agent" } },
         })
     }));
+    all.into()
+}
+
+/// Who may read metrics.
+pub(super) fn metrics_readers() -> Value {
+    json!([{ "namespaceSelector": { "matchLabels": { "metrics": "enabled" } } }])
+}
+
+/// A policy for the pods of the name in this metadata: who may connect to each port, and where the pods may connect to.
+///
+/// Roster itself connects to DNS and to the API server. Some network plugins match the port behind the Service of the API
+/// server, which differs between distributions.
+pub(super) fn limits(meta: &Value, ports: &[(u16, Value)]) -> Value {
+    let ingress: Vec<Value> = ports
+        .iter()
+        .map(|(port, from)| json!({ "from": from, "ports": [{ "protocol": "TCP", "port": port }] }))
+        .collect();
     json!({
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
-        "metadata": meta(NAME),
+        "metadata": meta,
         "spec": {
-            "podSelector": { "matchLabels": { "app.kubernetes.io/name": NAME } },
+            "podSelector": { "matchLabels": { "app.kubernetes.io/name": meta["name"] } },
             "policyTypes": ["Ingress", "Egress"],
-            "ingress": [
-                { "from": api_servers, "ports": [{ "protocol": "TCP", "port": WEBHOOK_PORT }] },
-                {
-                    "from": [{ "namespaceSelector": { "matchLabels": { "metrics": "enabled" } } }],
-                    "ports": [{ "protocol": "TCP", "port": ADMIN_PORT }],
-                },
-            ],
+            "ingress": ingress,
             "egress": [{ "ports": [
                 { "protocol": "TCP", "port": 443 },
                 { "protocol": "TCP", "port": 6443 },

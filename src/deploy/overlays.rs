@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::{
     ManifestFile,
-    names::{NAME, NAMESPACE, SECRET, SERVICE, cluster_meta, meta},
-    webhooks,
+    names::{NAME, SECRET, cluster_meta},
+    tls, webhooks,
+    workload::SELF_SIGNED,
 };
 
 /// The files of all overlays.
@@ -68,7 +69,7 @@ fn cert_manager() -> Vec<ManifestFile> {
     let inject = json!({
         "op": "add",
         "path": "/metadata/annotations",
-        "value": { "cert-manager.io/inject-ca-from": format!("{NAMESPACE}/{SERVICE}") },
+        "value": tls::injected(),
     });
     let mut patches: Vec<Value> = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
         .map(|kind| patch(kind, std::slice::from_ref(&inject)))
@@ -77,33 +78,17 @@ fn cert_manager() -> Vec<ManifestFile> {
         "target": { "kind": "CustomResourceDefinition", "name": "endpointpolicies.roster.dev" },
         "patch": Value::from(vec![inject]).to_string(),
     }));
+    let [certificate_flag, key_flag] = tls::FLAGS;
     let mount = json!([
-        { "op": "test", "path": "/spec/template/spec/containers/0/args/4", "value": "--self-signed" },
-        { "op": "replace", "path": "/spec/template/spec/containers/0/args/4", "value": "--tls-cert-file=/tls/tls.crt" },
-        { "op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--tls-private-key-file=/tls/tls.key" },
-        { "op": "add", "path": "/spec/template/spec/containers/0/volumeMounts",
-          "value": [{ "name": "tls", "mountPath": "/tls", "readOnly": true }] },
-        { "op": "add", "path": "/spec/template/spec/volumes",
-          "value": [{ "name": "tls", "secret": { "secretName": SECRET, "defaultMode": 0o440 } }] },
+        { "op": "test", "path": "/spec/template/spec/containers/0/args/4", "value": SELF_SIGNED },
+        { "op": "replace", "path": "/spec/template/spec/containers/0/args/4", "value": certificate_flag },
+        { "op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": key_flag },
+        { "op": "add", "path": "/spec/template/spec/containers/0/volumeMounts", "value": [tls::mount()] },
+        { "op": "add", "path": "/spec/template/spec/volumes", "value": [tls::volume(SECRET)] },
     ]);
     patches.push(json!({ "target": { "kind": "Deployment", "name": NAME }, "patch": mount.to_string() }));
-    let host = format!("{SERVICE}.{NAMESPACE}.svc");
-    let issuer = json!({
-        "apiVersion": "cert-manager.io/v1", "kind": "Issuer", "metadata": meta(NAME), "spec": { "selfSigned": {} },
-    });
-    let certificate = json!({
-        "apiVersion": "cert-manager.io/v1",
-        "kind": "Certificate",
-        "metadata": meta(SERVICE),
-        "spec": {
-            "secretName": SECRET,
-            "dnsNames": [host, format!("{host}.cluster.local")],
-            "issuerRef": { "name": NAME },
-            "privateKey": { "algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always" },
-        },
-    });
     vec![
-        ManifestFile::new("overlays/cert-manager/certificate.yaml", vec![issuer, certificate]),
+        ManifestFile::new("overlays/cert-manager/certificate.yaml", vec![tls::issuer(), tls::certificate()]),
         ManifestFile::new(
             "overlays/cert-manager/kustomization.yaml",
             vec![kustomization(&patches, &["certificate.yaml"])],

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use super::hardening;
 use super::names::{ADMIN_PORT, IMAGE, NAME, NAMESPACE, SERVICE, WEBHOOK_PORT, labels, meta};
 
+/// The flag of a webhook that issues its certificate.
+pub(super) const SELF_SIGNED: &str = "--self-signed";
 /// How long a pod still answers after it is asked to stop, until kube-proxy and API servers have noticed.
 const PRE_STOP_SECONDS: u32 = 5;
 /// Longest drain after that.
@@ -69,7 +71,7 @@ fn container() -> Value {
             format!("--webhook-listen=:{WEBHOOK_PORT}"),
             format!("--admin-listen=:{ADMIN_PORT}"),
             "--cluster",
-            "--self-signed",
+            SELF_SIGNED,
             "--log-format=json",
         ],
         "env": [{ "name": "POD_NAMESPACE", "valueFrom": { "fieldRef": { "fieldPath": "metadata.namespace" } } },

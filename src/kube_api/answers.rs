@@ -50,7 +50,7 @@ impl RequestMetrics {
         registry.register("rest_client_requests", help, self.0.clone());
     }
 
-    fn count(&self, code: &str, method: &str, host: &str) {
+    pub(crate) fn count(&self, code: &str, method: &str, host: &str) {
         let labels = RequestLabels { code: code.to_owned(), method: method.to_owned(), host: host.to_owned() };
         self.0.get_or_create(&labels).inc();
     }

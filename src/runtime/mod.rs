@@ -9,6 +9,7 @@ pub(crate) mod back_off;
 pub(crate) mod background_thread;
 pub mod bearer_tokens;
 pub(crate) mod browser_text;
+pub(crate) mod build_info;
 pub mod certificates;
 pub mod clock;
 pub(crate) mod file_lock;

@@ -12,6 +12,7 @@
 mod account;
 mod api;
 mod attacked;
+mod chart;
 mod closed;
 #[expect(dead_code, reason = "`cargo xtask cluster` needs the rest of it")]
 mod control_plane;

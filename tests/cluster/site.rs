@@ -48,6 +48,8 @@ pub(crate) struct Site {
     pub(crate) volume: Volume,
     kubeconfig: PathBuf,
     dir: PathBuf,
+    /// Further flags of each replica.
+    flags: Vec<String>,
     /// How many replicas there have been.
     made: u8,
 }
@@ -92,29 +94,44 @@ pub(crate) fn made_at(time: Timestamp) -> Material {
 impl Site {
     /// With so many replicas, whose certificates are in files.
     pub(crate) fn start(assets: &Path, dir: &Path, replicas: usize) -> Self {
+        Self::start_with(assets, dir, replicas, documents(), Vec::new())
+    }
+
+    /// The same with other documents than `manifests/base`, and with further flags.
+    pub(crate) fn start_with(
+        assets: &Path,
+        dir: &Path,
+        replicas: usize,
+        documents: Vec<Value>,
+        flags: Vec<String>,
+    ) -> Self {
         network::set_up(&["addr add 192.0.2.1/24 dev lo"]);
-        let flags = ["--enable-aggregator-routing=true".to_owned()];
-        let plane = ControlPlane::start(&Setup { assets, dir, api_server: &flags, controllers: true }).unwrap();
+        let routing = ["--enable-aggregator-routing=true".to_owned()];
+        let plane = ControlPlane::start(&Setup { assets, dir, api_server: &routing, controllers: true }).unwrap();
         let api = Api::new(&plane.kubeconfig());
         let volume = Volume::new(dir.join("tls"));
         let kubelet = Kubelet::start(api.clone());
         let (kubeconfig, dir) = (plane.kubeconfig(), dir.to_owned());
-        let mut site = Self { replicas: Vec::new(), kubelet, plane, api, volume, kubeconfig, dir, made: 0 };
-        site.install();
+        let mut site = Self { replicas: Vec::new(), kubelet, plane, api, volume, kubeconfig, dir, flags, made: 0 };
+        site.install(documents);
         for _ in 0..replicas {
             site.add(Source::Files);
         }
         site
     }
 
-    /// Applies the manifests, with each webhook twice: as it is, and with `Fail` for another namespace.
-    fn install(&self) {
+    /// The control plane.
+    pub(crate) fn plane(&self) -> &ControlPlane {
+        &self.plane
+    }
+
+    /// Applies the documents, with each webhook twice: as it is, and with `Fail` for another namespace.
+    fn install(&self, mut items: Vec<Value>) {
         let bundle = BASE64_STANDARD.encode(&self.volume.material.bundle);
         for namespace in [OPEN, CLOSED] {
             self.api.create("/api/v1/namespaces", &json!({ "metadata": { "name": namespace } }));
         }
         self.api.create("/api/v1/nodes", &json!({ "metadata": { "name": NODE } }));
-        let mut items = documents();
         items
             .retain(|d| !["Deployment", "PodDisruptionBudget", "NetworkPolicy"].contains(&d["kind"].as_str().unwrap()));
         for item in &mut items {
@@ -140,6 +157,7 @@ impl Site {
             .arg(&self.kubeconfig)
             .arg(format!("--webhook-listen={address}:{WEBHOOK_PORT}"))
             .arg(format!("--admin-listen={address}:{ADMIN_PORT}"))
+            .args(&self.flags)
             .env("POD_NAME", &pod)
             .env("POD_NAMESPACE", NAMESPACE);
         match source {

@@ -30,6 +30,8 @@ mod workloads;
 
 use std::path::{Path, PathBuf};
 
+use crate::program;
+
 /// Exit code and output of a run of the program.
 pub(super) struct Ran {
     pub(super) code: i32,
@@ -49,7 +51,7 @@ pub(super) fn roster_with(args: &[&str], variables: &[(&str, &str)], input: &str
 }
 
 fn run(directory: &Path, args: &[&str], variables: &[(&str, &str)], input: &str) -> Ran {
-    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_roster"));
+    let mut command = assert_cmd::Command::new(program());
     command.current_dir(directory);
     command.args(args).write_stdin(input).timeout(std::time::Duration::from_mins(1));
     // The settings of the machine must not affect the test.
@@ -120,9 +122,11 @@ fn wrong_use_is_reported_and_exits_with_2() {
 
 #[test]
 fn help_version_and_completions_are_fine() {
-    let version = concat!("roster ", env!("CARGO_PKG_VERSION"), "\n");
+    let version = concat!("roster ", env!("CARGO_PKG_VERSION"), " (");
     check(&[
         Case { name: "version", args: &["--version"], code: 0, out: version, err: "" },
+        Case { name: "version of Kubernetes", args: &["version"], code: 0, out: "\nKubernetes 1.22 to 1.", err: "" },
+        Case { name: "platform", args: &["version", "-o", "json"], code: 0, out: "\"platform\": \"", err: "" },
         Case {
             name: "help",
             args: &["help", "plan"],
@@ -133,7 +137,7 @@ fn help_version_and_completions_are_fine() {
         Case { name: "bash", args: &["completions", "bash"], code: 0, out: "complete -F _roster", err: "" },
         Case { name: "zsh", args: &["completions", "zsh"], code: 0, out: "#compdef roster", err: "" },
         Case { name: "fish", args: &["completions", "fish"], code: 0, out: "complete -c roster", err: "" },
-        Case { name: "man", args: &["man"], code: 0, out: ".TH roster 1", err: "" },
+        Case { name: "man", args: &["man"], code: 0, out: ".TH ROSTER 1", err: "" },
     ]);
 }
 
@@ -142,7 +146,7 @@ fn help_version_and_completions_are_fine() {
 fn kubectl_finds_it_as_a_plugin() {
     let directory = tempfile::tempdir().unwrap();
     let plugin = directory.path().join("kubectl-roster");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_roster"), &plugin).unwrap();
+    std::os::unix::fs::symlink(program(), &plugin).unwrap();
     let output = std::process::Command::new(&plugin).args(["plan", "--help"]).output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
     assert!(out.contains("Usage: kubectl roster plan"), "{out}");
@@ -167,7 +171,7 @@ fn colours_are_for_terminals_unless_requested() {
 #[cfg(unix)]
 fn a_closed_pipe_is_not_an_error() {
     let shop = data("shop.json");
-    let script = format!("'{}' plan -f '{shop}' -o json; echo \"code $?\" >&2", env!("CARGO_BIN_EXE_roster"));
+    let script = format!("'{}' plan -f '{shop}' -o json; echo \"code $?\" >&2", program().display());
     // `true` never reads: the pipe is closed before or while it is written.
     let line = format!("{{ {script}; }} | true");
     let output = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();

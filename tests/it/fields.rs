@@ -9,7 +9,7 @@ use crate::field_cases::{cases, linted};
 #[test]
 fn single_fields_are_refused_and_accepted() {
     let all = cases::all();
-    let roster = Command::new(env!("CARGO_BIN_EXE_roster"));
+    let roster = Command::new(crate::program());
     let errors = linted::errors(roster, all.iter().map(|case| &case.object), "node-1", "IPv4");
     let mut wrong = Vec::new();
     for (index, case) in all.iter().enumerate() {

@@ -5,6 +5,7 @@ mod fields;
 mod kubernetes;
 mod manifests;
 mod markdown;
+mod metrics;
 mod readme;
 
 use std::{
@@ -27,6 +28,9 @@ const FILES: &[Generated] = &[
     Generated { group: "docs", path: "docs/versions.md", text: versions },
     Generated { group: "docs", path: "docs/rules.md", text: crate::rules::markdown },
     Generated { group: "docs", path: "docs/cli.md", text: roster::cli::cli_reference },
+    Generated { group: "docs", path: "docs/runbooks.md", text: roster::deploy::runbooks },
+    Generated { group: "docs", path: "docs/install.md", text: install },
+    Generated { group: "docs", path: "docs/metrics.md", text: metrics::reference },
     // The program has it built in: a change takes two runs.
     Generated { group: "openapi", path: "crates/validation/src/fields.json.gz", text: fields::schemas },
     // Before the document that is made from it; the program has it built in, so a change takes two runs.
@@ -95,4 +99,13 @@ fn write_text(path: &Path, text: &str) {
 fn versions() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/versions.md");
     markdown::versions(&fs::read_to_string(path).unwrap_or_default())
+}
+
+/// `docs/install.md`: written by hand, but for the table of the chart's values at its end.
+fn install() -> String {
+    const HEADING: &str = "## Values of the chart\n\n";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/install.md");
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let by_hand = text.split_once(HEADING).map_or("", |(by_hand, _)| by_hand);
+    format!("{by_hand}{HEADING}{}", roster::deploy::values_markdown())
 }

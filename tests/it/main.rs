@@ -1,6 +1,7 @@
 //! Roster from outside: the program, the API and the generated files, in one test binary, so that it links once.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
 mod agreement;
+mod chart;
 mod cli;
 mod defects;
 mod documents;
@@ -11,6 +12,12 @@ mod field_cases;
 mod fields;
 mod generated;
 mod http;
+mod programs;
 mod rules;
 mod walkthrough;
 mod webhook;
+
+/// The program under test. `ROSTER_PROGRAM` names another build of it.
+fn program() -> std::path::PathBuf {
+    std::env::var_os("ROSTER_PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_roster").into(), Into::into)
+}

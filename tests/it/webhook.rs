@@ -3,6 +3,7 @@
 pub(crate) mod folder;
 mod replay;
 pub(crate) mod tls;
+mod traces;
 
 use std::{
     net::SocketAddr,

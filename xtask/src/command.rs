@@ -126,8 +126,13 @@ pub(crate) fn watch(command: &mut Command, mut see: impl FnMut(&str)) -> Result<
 
 /// Whether `program` is in the PATH.
 pub(crate) fn has(program: &str) -> bool {
+    find(program).is_some()
+}
+
+/// Where `program` is in the PATH.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
 /// Whether this is continuous integration, where a step must not be skipped.

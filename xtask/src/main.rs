@@ -21,6 +21,7 @@ mod parity;
 mod paths;
 mod phrases;
 mod protobuf;
+mod release;
 mod server;
 mod soak;
 mod steps;
@@ -57,7 +58,7 @@ enum Task {
     Openapi,
     /// Write the generated documents anew (reasons, rules, releases, command line)
     Docs,
-    /// Write manifests/
+    /// Write manifests/ and charts/
     Manifests,
     /// Write the table by which the node proxy writes protobuf, and what the tests of it read, from the published modules of Kubernetes (needs Go)
     Protobuf,
@@ -72,6 +73,8 @@ enum Task {
     Cluster(cluster::Task),
     /// Run the node proxy or the controller for a long time while everything around it fails
     Soak(soak::Arguments),
+    /// Write a release: programs, packages, image, checksums
+    Release(release::Arguments),
     /// Measure the engine and the webhook against their counterparts in Go, a whole cluster from a file, and a directory
     Bench(bench::BenchArgs),
 }
@@ -116,6 +119,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Soak(arguments) => steps.run("soak", || soak::run_soak(&arguments)),
         Task::Cluster(task) => steps.run("cluster", || cluster::run(&task).map(|()| Outcome::Passed)),
         Task::Growth(arguments) => steps.run("growth", || growth::run(&arguments)),
+        Task::Release(arguments) => release::all(&mut steps, &arguments)?,
         Task::Fuzz(arguments) => fuzz::all(&mut steps, &arguments)?,
     }
     Ok(steps.finish())

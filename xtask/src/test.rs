@@ -123,7 +123,7 @@ fn cargo_test() -> Result<Outcome> {
 }
 
 /// Reads `test result: ok. 5 passed; 0 failed; 1 ignored; …`.
-fn result_line(line: &str) -> Option<Tally> {
+pub(crate) fn result_line(line: &str) -> Option<Tally> {
     let counts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
     let number = |what: &str| {
         counts.split("; ").find_map(|part| part.strip_suffix(what)).and_then(|n| n.trim().parse().ok()).unwrap_or(0)

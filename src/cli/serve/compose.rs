@@ -13,7 +13,7 @@ use crate::{
     runtime::{
         allowed_hosts::AllowedHosts,
         async_runtime,
-        net::{Health, Server, Socket, signals},
+        net::{Health, Readiness, Server, Socket, signals},
         telemetry::logs,
     },
     servers::{
@@ -88,8 +88,9 @@ impl ComposedServer {
             exposure,
             ..Banner::default()
         };
-        let health = Health::default();
+        let (health, tasks) = Health::with_traces(options.traces.as_ref(), &options.clock)?;
         let mut server = Server::new(options.server.clone(), health.clone());
+        server.add_background(Readiness::default(), tasks);
         if let Some(socket) = rest_socket {
             let hosts = AllowedHosts::of_listener(socket.address(), &options.server.allowed_hosts);
             let (limits, access, clock) = (options.limits.clone(), &options.access, &options.clock);

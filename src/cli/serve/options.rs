@@ -4,7 +4,11 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::{
-    runtime::{clock::Clock, net::ServerOptions, telemetry::logs::LogFormat},
+    runtime::{
+        clock::Clock,
+        net::ServerOptions,
+        telemetry::{logs::LogFormat, traces::TraceOptions},
+    },
     servers::{
         rest::{AccessOptions, RestLimits},
         webhook::WebhookOptions,
@@ -30,6 +34,8 @@ pub struct ServeOptions {
     pub log_format: LogFormat,
     /// The log filter: a `tracing` filter such as `info`.
     pub log_filter: String,
+    /// Where traces go, if anywhere.
+    pub traces: Option<TraceOptions>,
     /// The limits of a REST request.
     pub limits: RestLimits,
     /// The limits of connections, and the shutdown.
@@ -47,6 +53,7 @@ impl Default for ServeOptions {
             dev: false,
             log_format: LogFormat::Text,
             log_filter: "info".to_owned(),
+            traces: None,
             limits: RestLimits::default(),
             server: ServerOptions::default(),
         }

@@ -16,6 +16,7 @@ use crate::{
         outcome::Outcome,
         output::{Output, OutputFormat},
         server_args::{AdminArgs, LogArgs, address},
+        trace_args::TraceArgs,
     },
     runtime::{clock::Clock, net::ServerOptions},
     servers::rest::{AccessOptions, RestLimits},
@@ -43,6 +44,8 @@ pub(crate) struct Serve {
     dev: bool,
     #[command(flatten)]
     logs: LogArgs,
+    #[command(flatten)]
+    traces: TraceArgs,
     /// Maximum open connections of each listener; for one more, the client with the most loses one
     #[arg(long, value_name = "N", default_value_t = ServerOptions::default().max_connections, value_parser = at_least_one, help_heading = "Limits")]
     max_connections: usize,
@@ -179,6 +182,7 @@ impl Serve {
             dev: self.dev,
             log_format: self.logs.format(),
             log_filter: self.logs.filter().to_owned(),
+            traces: self.traces.options("roster"),
             limits: RestLimits {
                 body: self.max_body << 20,
                 // A body, its response, and the reserve for others.

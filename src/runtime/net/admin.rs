@@ -11,7 +11,6 @@ use axum::{
 };
 
 use super::{health::Health, heartbeat::Heartbeat, readiness::CheckResult, readiness_reports::ReadinessReports};
-use crate::runtime::{browser_text::text_headers, telemetry::registry::CONTENT_TYPE};
 
 /// The routes of the admin listener.
 pub(super) fn router(heartbeat: Heartbeat, readiness: Arc<ReadinessReports>, health: Health) -> Router {
@@ -60,8 +59,8 @@ fn report(checks: &[CheckResult], verbose: bool, excluded: impl Fn(&str) -> bool
 }
 
 async fn metrics(State(health): State<Health>, headers: HeaderMap) -> Response {
-    match health.metrics.encode() {
-        Ok(text) => (text_headers(CONTENT_TYPE, &headers), text).into_response(),
+    match health.metrics.scrape(&headers) {
+        Ok(scraped) => scraped.into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }

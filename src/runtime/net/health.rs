@@ -12,15 +12,24 @@ use super::{
     ledger::{Ledger, LedgerLimits},
     ledger_metrics::LedgerMetricsFamily,
     standings::Standings,
+    tasks::Tasks,
 };
-use crate::runtime::telemetry::registry::MetricsRegistry;
+use crate::runtime::{
+    clock::Clock,
+    telemetry::{
+        registry::MetricsRegistry,
+        traces::{TraceExporter, TraceOptions, Tracer},
+    },
+};
 
-/// What a server tells about itself: whether it accepts requests, and its metrics. A clone shares both.
+/// What a server tells about itself: whether it accepts requests, its metrics, and its traces. A clone shares them.
 #[derive(Clone, Debug)]
 pub struct Health {
     running: Arc<watch::Sender<bool>>,
     /// The metrics of the server.
     pub metrics: Arc<MetricsRegistry>,
+    /// Makes the spans of the server, if it sends traces.
+    pub(crate) tracer: Tracer,
     ledgers: LedgerMetricsFamily,
     /// By listener: who may call the REST API without a certificate must not earn a standing with the webhook.
     standings: Arc<Mutex<BTreeMap<&'static str, Standings>>>,
@@ -31,11 +40,22 @@ impl Default for Health {
         let (running, metrics, ledgers) =
             (Arc::default(), Arc::<MetricsRegistry>::default(), LedgerMetricsFamily::default());
         metrics.register(|registry| ledgers.register(registry));
-        Self { running, metrics, ledgers, standings: Arc::default() }
+        Self { running, metrics, tracer: Tracer::default(), ledgers, standings: Arc::default() }
     }
 }
 
 impl Health {
+    /// The health of a server that sends traces if there are options for them, with the task that sends them.
+    pub fn with_traces(options: Option<&TraceOptions>, clock: &Clock) -> anyhow::Result<(Self, Tasks)> {
+        let (mut health, mut tasks) = (Self::default(), Tasks::default());
+        if let Some(options) = options {
+            let (tracer, exporter) = TraceExporter::new(options.clone(), clock, &health.metrics)?;
+            health.tracer = tracer;
+            tasks.endless("the sending of traces", exporter.run());
+        }
+        Ok((health, tasks))
+    }
+
     /// A ledger of `total` of a resource of a listener, which counts what it evicts and refuses.
     pub(crate) fn ledger(&self, listener: &'static str, resource: &'static str, total: u64) -> Ledger {
         self.ledger_of(listener, resource, LedgerLimits::of(total))

@@ -32,12 +32,12 @@ impl LedgerMetricsFamily {
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
             "roster_evictions",
-            "Connections and requests that were ended because others needed what they held, by resource",
+            "Connections and requests that were ended because others needed what they held, by resource: connections, handshakes, requests, memory and others",
             self.evicted.clone(),
         );
         registry.register(
             "roster_refusals",
-            "Connections and requests that were refused for lack of a resource",
+            "Connections and requests that were refused for lack of a resource, which are the same",
             self.refused.clone(),
         );
     }

@@ -24,6 +24,7 @@ mod peer;
 mod readiness;
 mod readiness_reports;
 mod request_body;
+mod request_spans;
 mod response_clock;
 mod server;
 mod signals;

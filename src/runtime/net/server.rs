@@ -19,12 +19,16 @@ use super::{
     heartbeat::Heartbeat,
     listener::Listener,
     readiness_reports::ReadinessReports,
+    request_spans::with_spans,
     tls_options::TlsOptions,
 };
-use crate::runtime::{
-    allowed_hosts::{AllowedHosts, HostName},
-    tls::Expiration,
-};
+use crate::runtime::allowed_hosts::{AllowedHosts, HostName};
+
+/// The name of the admin listener in metrics. Its requests, which are probes and scrapes, have no traces.
+const ADMIN: &str = "admin";
+
+/// How long a server that has stopped still sends traces.
+const LAST_TRACES: Duration = Duration::from_secs(2);
 
 /// What the flags of a server decide, whatever it serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,12 +146,6 @@ impl Server {
         let socket = socket.into();
         if let Some(tls) = &part.tls {
             self.readiness.add_tls(tls.clone(), &socket.address());
-            let expiration = Expiration {
-                name: tls.names.expiration,
-                certificate: tls.certificate.clone(),
-                clock: tls.clock.clone(),
-            };
-            self.health.metrics.register(|registry| registry.register_collector(Box::new(expiration)));
         }
         if let BoundSocket::Unix(socket) = &socket {
             let file = socket.identity();
@@ -186,6 +184,7 @@ impl Server {
         let limits = ConnectionLimits { head, write, first_request_grace };
         let open = tls.as_ref().map_or(&self.open, |tls| &tls.certificate.metrics().connections);
         let places = ListenerPlaces::new(&self.health, name, max_connections, tls.is_some());
+        let router = if name == ADMIN { router } else { with_spans(router, &self.health.tracer) };
         Connections::new(router, no_place, open.clone(), limits, places)
     }
 
@@ -198,7 +197,7 @@ impl Server {
         if let Some(hosts) = AllowedHosts::of_listener(socket.address(), &self.options.allowed_hosts) {
             router = hosts.guard(router);
         }
-        AdminThread::start(socket, self.connections(ServerPart::new("admin", router))).await
+        AdminThread::start(socket, self.connections(ServerPart::new(ADMIN, router))).await
     }
 
     /// Serves until the first signal, and shuts down in order:
@@ -254,6 +253,7 @@ impl Server {
         if timeout(options.drain, tasks.closed()).await.is_err() {
             tracing::warn!("stopped with background work unfinished");
         }
+        health.tracer.flush(LAST_TRACES).await;
         failed.map_or(Ok(()), Err)
     }
 }

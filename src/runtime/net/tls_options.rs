@@ -5,7 +5,10 @@ use std::sync::Arc;
 use super::{health::Health, tasks::Tasks};
 use crate::runtime::{
     clock::Clock,
-    tls::{CertificateFileError, CertificateFiles, DynamicCertificate, TlsFiles, TlsMetrics, TlsNames, TlsProbe},
+    tls::{
+        CertificateFileError, CertificateFiles, DynamicCertificate, Expiration, TlsFiles, TlsMetrics, TlsNames,
+        TlsProbe,
+    },
 };
 
 /// The TLS of a listener.
@@ -28,8 +31,14 @@ impl TlsOptions {
     /// TLS without a certificate yet. Its metrics are those of the server.
     pub fn registered(names: &'static TlsNames, clock: &Clock, health: &Health) -> Self {
         let metrics = TlsMetrics::default();
-        health.metrics.register(|registry| metrics.register(registry, names));
-        Self::new(DynamicCertificate::new(metrics), names, clock.clone())
+        let tls = Self::new(DynamicCertificate::new(metrics.clone()), names, clock.clone());
+        let expiration =
+            Expiration { name: names.expiration, certificate: tls.certificate.clone(), clock: clock.clone() };
+        health.metrics.register(|registry| {
+            metrics.register(registry, names);
+            registry.register_collector(Box::new(expiration));
+        });
+        tls
     }
 
     /// The same with the certificate in `files`, and the tasks that load them again at every change.
@@ -48,6 +57,15 @@ impl TlsOptions {
         }
         tls.load(CertificateFiles::KeyPair { certificate, key }, tasks).await?;
         Ok(tls)
+    }
+
+    /// The same for the documentation of metrics: each of them has a value.
+    pub(crate) fn example(names: &'static TlsNames, health: &Health) {
+        let tls = Self::registered(names, &Clock::system(), health);
+        let metrics = tls.certificate.metrics();
+        metrics.reloaded("loaded");
+        metrics.handshake_failed("untrusted");
+        drop(health.evictions(names.listener, "connections"));
     }
 
     /// Loads files now, and again at every change.

@@ -1,4 +1,10 @@
-//! Logs, and the registry of metrics.
+//! Logs, the registry of metrics, and traces.
 
 pub mod logs;
+mod metrics_format;
+#[cfg(target_os = "linux")]
+mod process_metrics;
 pub mod registry;
+pub mod traces;
+
+pub use metrics_format::MetricsFormat;

@@ -39,7 +39,11 @@ impl TlsMetrics {
     /// Registers all of them but the expiration, which `Expiration` computes.
     pub fn register(&self, registry: &mut Registry, names: &TlsNames) {
         let of = names.listener;
-        registry.register(names.connections, format!("Open TLS connections of {of}"), self.connections.clone());
+        registry.register(
+            names.connections,
+            format!("Open TLS connections of {of}, with those in their handshake"),
+            self.connections.clone(),
+        );
         registry.register(
             names.reloads,
             format!("Loads of a changed certificate of {of}, by result: loaded, or kept where the previous one stays"),
@@ -47,7 +51,7 @@ impl TlsMetrics {
         );
         registry.register(
             names.handshake_errors,
-            format!("TLS handshakes of {of} that failed, by reason"),
+            format!("TLS handshakes of {of} that failed, by reason: untrusted (the client has another CA), not_tls, closed, timeout, version, incompatible, no_client_certificate, client_certificate, client_certificate_expired, alert, or other"),
             self.handshake_errors.clone(),
         );
     }

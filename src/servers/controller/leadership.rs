@@ -56,7 +56,7 @@ impl LeaderMetrics {
         registry.register("leader_election_master_status", help, self.0.clone());
     }
 
-    fn set(&self, lease: &str, leads: bool) {
+    pub(super) fn set(&self, lease: &str, leads: bool) {
         self.0.get_or_create(&LeaseLabels { name: lease.to_owned() }).set(leads.into());
     }
 }
@@ -80,7 +80,8 @@ impl Crew {
         let _stops = Leading(self);
         let worker = || {
             let (copy, duty, applier) = (self.copy.clone(), self.duty.clone(), applier.clone());
-            work(copy, duty, applier, self.events.clone(), self.metrics.clone(), self.health.stopping())
+            let (events, metrics, tracer) = (self.events.clone(), self.metrics.clone(), self.health.tracer.clone());
+            work(copy, duty, applier, events, metrics, tracer, self.health.stopping())
         };
         join_all((0..self.workers).map(|_| worker())).await;
     }

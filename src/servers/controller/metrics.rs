@@ -16,13 +16,24 @@ use prometheus_client::{
     },
     registry::Registry,
 };
-use roster_engine::{endpointslice::DISTRIBUTIONS, model::names, state::Controller};
+use roster_engine::{
+    endpointslice::DISTRIBUTIONS,
+    model::{Resource, installed::CONTROLLER, names},
+    state::{Controller, Options},
+};
 
 use super::{
-    cluster_copy::ClusterCopy,
+    cluster_copy::{ClusterCopy, Pacing},
+    leadership::LeaderMetrics,
     queue::{DueService, Origin, QueueReport},
+    service_scope::ServiceScope,
+    shadow::{Shadow, ShadowMetrics, ShadowOptions},
     sync_counts::{SliceCounts, SyncCounts, WantedSlices},
     sync_records::{SyncResult, SyncSums},
+};
+use crate::{
+    kube_api::{RequestMetrics, WatchMetrics},
+    runtime::net::Health,
 };
 
 /// What is done to a slice.
@@ -148,7 +159,8 @@ impl ControllerMetrics {
         self.slices.register(slices, "Service");
         let help = "Number of EndpointSlices changed on each Service sync";
         slices.register("endpointslices_changed_per_sync", help, self.slices_changed.clone());
-        slices.register("syncs", "Number of EndpointSlice syncs", self.syncs.clone());
+        let help = "Number of EndpointSlice syncs, by result: success, stale (someone else was quicker than a write), or error";
+        slices.register("syncs", help, self.syncs.clone());
         let mirrored = registry.sub_registry_with_prefix("endpoint_slice_mirroring_controller");
         self.mirrored.register(mirrored, "Endpoints");
         let help = "Number of endpoints updated on each Endpoints sync";
@@ -162,9 +174,18 @@ impl ControllerMetrics {
         queue.register("workqueue_queue_duration_seconds", help, self.queue_duration.clone());
         let help = "How long in seconds processing an item from workqueue takes";
         queue.register("workqueue_work_duration_seconds", help, self.work_duration.clone());
-        let help = "Time from when a change was seen to the answer of the last write that it led to";
+        let help = "Time from when a change was seen to the answer of the last write that it led to, with all retries, by what has changed first";
         registry.register("roster_controller_programming_duration_seconds", help, self.programming.clone());
         registry.register_collector(Box::new(CopyMetrics(copy)));
+    }
+
+    fn example(&self) {
+        for managed_by in [names::SLICE_CONTROLLER, names::MIRROR_CONTROLLER] {
+            self.changed(Some(managed_by), SliceOperation::Create);
+        }
+        drop(self.slices_changed.get_or_create(&HintLabels::of(&SyncResult::default())));
+        drop(self.syncs.get_or_create(&ResultLabel { result: SyncVerdict::Success.name() }));
+        drop(self.programming.get_or_create(&OriginLabel { origin: Origin::ALL[0].name() }));
     }
 
     /// Counts a slice that was written or deleted.
@@ -217,7 +238,7 @@ pub(super) struct EndedSync<'a> {
 }
 
 impl SyncVerdict {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Success => "success",
             Self::Stale => "stale",
@@ -234,6 +255,26 @@ impl HintLabels {
         let traffic_distribution = result.distribution.map_or("", |place| DISTRIBUTIONS[place]);
         Self { topology: "Disabled", traffic_distribution }
     }
+}
+
+/// Registers all metrics of a controller, each with a value: for their documentation.
+pub fn example_metrics(health: &Health) {
+    let controllers = Controller::ALL.to_vec();
+    let copy = ClusterCopy::new(controllers, Options::default(), Pacing::AtOnce, ServiceScope::default());
+    let (watches, requests, leader) = (WatchMetrics::default(), RequestMetrics::default(), LeaderMetrics::default());
+    let metrics = ControllerMetrics::new();
+    health.metrics.register(|registry| {
+        watches.register(registry);
+        requests.register(registry);
+        metrics.register(registry, Arc::new(copy));
+        leader.register(registry);
+        ShadowMetrics::new(Arc::new(Shadow::new(ShadowOptions::default()))).register(registry);
+    });
+    watches.stale(Resource::Pod.plural(), false);
+    requests.count("200", "GET", "192.0.2.1:6443");
+    leader.set(CONTROLLER, false);
+    drop(health.evictions("admin", "connections"));
+    metrics.example();
 }
 
 /// The name of the queue. There is one for all controllers, and it has the name that kube-controller-manager gives that of the

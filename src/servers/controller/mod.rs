@@ -50,6 +50,7 @@ mod worker_tests;
 mod written_objects;
 
 pub use leadership::ControllerLease;
+pub use metrics::example_metrics;
 pub use options::ControllerOptions;
 pub use permissions::{permissions, permissions_in_shadow, permissions_in_shadow_for_events, permissions_to_write};
 pub use service_scope::ServiceScope;

@@ -16,6 +16,7 @@ use super::{
     sync_records::SyncResult,
     trigger_times::SeenTimes,
 };
+use crate::runtime::telemetry::traces::{Span, Tracer};
 
 /// A Service that was taken from the queue. If its sync is dropped, it is due again: nobody knows what became of its writes.
 struct Taken<'a> {
@@ -52,7 +53,7 @@ impl<'a> Taken<'a> {
     }
 
     /// Ends with what a sync did, which is recorded and counted.
-    fn end_with(self, synced: Synced, metrics: &ControllerMetrics) -> SyncEnd {
+    fn end_with(self, synced: Synced, metrics: &ControllerMetrics, span: &Span) -> SyncEnd {
         let Synced { errors, seen, result } = synced;
         let (now, due) = (Instant::now(), &self.due);
         let took = now.duration_since(self.began);
@@ -64,7 +65,9 @@ impl<'a> Taken<'a> {
             since_change: now.saturating_duration_since(due.seen),
         };
         metrics.ended(&ended, self.copy.controllers());
-        let end = end(due, &errors);
+        span.set("roster.result", ended.verdict.name());
+        span.set("roster.writes", ended.result.writes);
+        let end = end(due, &errors, span);
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         self.copy.record(due, result, &texts, took);
         self.end(end, seen);
@@ -97,6 +100,7 @@ pub(super) async fn work(
     applier: Arc<Applier>,
     events: Events,
     metrics: ControllerMetrics,
+    tracer: Tracer,
     stop: impl Future<Output = ()>,
 ) {
     let mut stop = pin!(stop);
@@ -115,10 +119,12 @@ pub(super) async fn work(
             due = next => due,
         };
         let taken = Taken::new(&copy, due);
+        let span = tracer.work("sync");
+        describe(&span, &taken.due);
         // A plan that panics must not keep the other Services from being synced.
         let synced = async {
             match &duty {
-                Duty::Keep => sync(&copy, &applier, &events, &taken.due).await,
+                Duty::Keep => sync(&copy, &applier, &events, &taken.due, &span).await,
                 Duty::Compare(shadow) => {
                     let errors = shadow.look(&copy, &applier, &events, &taken.due).await;
                     Synced::without_plan(errors, &copy, &taken.due)
@@ -126,34 +132,46 @@ pub(super) async fn work(
             }
         };
         if let Ok(synced) = AssertUnwindSafe(synced).catch_unwind().await {
-            let end = taken.end_with(synced, &metrics);
+            let end = taken.end_with(synced, &metrics, &span);
             unanswered = if end == SyncEnd::Unanswered { unanswered + 1 } else { 0 };
         } else {
             let ServiceKey { namespace, name } = &taken.due.key;
-            tracing::error!(%namespace, service = %name, "the sync of a Service has panicked");
+            span.fail();
+            tracing::error!(trace_id = span.trace_id(), %namespace, service = %name, "the sync of a Service has panicked");
             taken.end(SyncEnd::Failed(None), None);
         }
     }
 }
 
-async fn sync(copy: &ClusterCopy, applier: &Applier, events: &Events, due: &DueService) -> Synced {
+/// Says in a span which Service is synced, and why.
+fn describe(span: &Span, due: &DueService) {
+    span.set("k8s.namespace.name", &*due.key.namespace);
+    span.set("roster.service", &*due.key.name);
+    span.set("roster.origin", due.origin.name());
+}
+
+async fn sync(copy: &ClusterCopy, applier: &Applier, events: &Events, due: &DueService, span: &Span) -> Synced {
     if copy.is_doubted(&due.key)
         && let Err(error) = applier.read(&due.key).await
     {
         return Synced::without_plan(vec![error], copy, due);
     }
     let input = copy.input(&due.key);
+    let planned = span.child("plan");
     let (mut plan, seen) = input.aside_if_large(|| copy.plan_of(&input, due.cause));
+    drop(planned);
     events.say_planned(std::mem::take(&mut plan.events), &due.key, &input, copy.profile());
     // A pod whose node is missing, say. The plan depends on the copy alone, so that only a change of it helps: to plan again after
     // a pause would be in vain, and the pause would keep other changes of the Service from being served.
     for error in std::mem::take(&mut plan.errors) {
         let ServiceKey { namespace, name } = &due.key;
-        tracing::info!(%namespace, service = %name, error, "a plan leaves something out");
+        tracing::info!(trace_id = span.trace_id(), %namespace, service = %name, error, "a plan leaves something out");
     }
     let mut result = copy.result_of(&input, &plan);
+    let written = span.child("write");
     let errors;
     (errors, result.writes) = applier.apply(&due.key, &input, plan).await;
+    drop(written);
     for event in errors.iter().filter_map(ApplyError::event) {
         events.say(event, &input);
     }
@@ -171,13 +189,14 @@ fn verdict(errors: &[ApplyError]) -> SyncVerdict {
 }
 
 /// The end of a sync with these errors, which are logged: the first time, and when the reference would give up.
-fn end(due: &DueService, errors: &[ApplyError]) -> SyncEnd {
+fn end(due: &DueService, errors: &[ApplyError], span: &Span) -> SyncEnd {
+    let trace_id = span.trace_id();
     let (namespace, service, failures) = (&due.key.namespace, &due.key.name, due.failures + 1);
     for error in errors {
         if due.failures == 0 || due.failures == MANY_FAILURES {
-            tracing::warn!(%namespace, %service, failures, %error, "a write has failed");
+            tracing::warn!(trace_id, %namespace, %service, failures, %error, "a write has failed");
         } else {
-            tracing::debug!(%namespace, %service, failures, %error, "a write has failed again");
+            tracing::debug!(trace_id, %namespace, %service, failures, %error, "a write has failed again");
         }
     }
     if errors.is_empty() {

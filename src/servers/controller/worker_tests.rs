@@ -23,7 +23,7 @@ use super::{
     watched_value::Watched,
     worker::{Duty, work},
 };
-use crate::runtime::clock::Clock;
+use crate::runtime::{clock::Clock, telemetry::traces::Tracer};
 
 fn read<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
@@ -87,7 +87,15 @@ async fn an_incomplete_plan_postpones_nothing() {
     let (events, _sending) = events(client, Clock::system());
     copy.begin_to_lead();
     let metrics = ControllerMetrics::new();
-    let worker = tokio::spawn(work(copy.clone(), Duty::Keep, applier, events, metrics, std::future::pending()));
+    let worker = tokio::spawn(work(
+        copy.clone(),
+        Duty::Keep,
+        applier,
+        events,
+        metrics,
+        Tracer::default(),
+        std::future::pending(),
+    ));
     written.recv().await.unwrap();
     for n in 0..8 {
         let changed = Instant::now();

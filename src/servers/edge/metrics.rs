@@ -1,21 +1,30 @@
 //! Metrics of the node proxy.
 
-use std::sync::Arc;
+use std::fmt;
 
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric},
-    metrics::{counter::Counter, family::Family, gauge::ConstGauge},
+    metrics::{MetricType, counter::Counter, family::Family, gauge::ConstGauge},
     registry::Registry,
 };
-use roster_engine::model::Resource;
+use roster_engine::{model::Resource, reason::Reason};
 
-use super::permissions::{CACHED, WITH_ENDPOINTS};
+use super::{
+    part::TLS,
+    permissions::{CACHED, WITH_ENDPOINTS},
+};
 use crate::servers::edge::{
     cache::{edge_cache::EdgeCache, event_ring::WatchEventType},
     encoding::unencodable_objects::UnencodableObjects,
 };
-use crate::{kube_api::WatchMetrics, runtime::places::Places};
+use crate::{
+    kube_api::WatchMetrics,
+    runtime::{
+        net::{Health, TlsOptions},
+        places::Places,
+    },
+};
 
 /// The name of the listener in metrics.
 pub(super) const LISTENER: &str = "edge";
@@ -37,18 +46,77 @@ pub(super) struct EdgeMetrics {
 
 /// What is counted when somebody asks.
 #[derive(Debug)]
-struct EdgeCounts {
-    cache: Arc<EdgeCache>,
-    slots: Places,
+pub(super) struct EdgeCounts {
+    watches: usize,
+    overlaid: usize,
+    objects: Vec<(Resource, usize)>,
+    removed: Vec<(Resource, Reason, usize)>,
+}
+
+impl EdgeCounts {
+    /// The counts of a cache and of the watches of clients.
+    pub(super) fn of(cache: &EdgeCache, watches: &Places) -> Self {
+        let removals = |resource| cache.removals(resource).into_iter().map(move |(why, count)| (resource, why, count));
+        Self {
+            watches: watches.held(),
+            overlaid: cache.differing(),
+            objects: CACHED.into_iter().map(|resource| (resource, cache.count(resource))).collect(),
+            removed: WITH_ENDPOINTS.into_iter().flat_map(removals).collect(),
+        }
+    }
+
+    fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        for (name, help, count) in [
+            ("roster_edge_watches", "Open watches of clients", self.watches),
+            (
+                "roster_edge_overlaid_services",
+                "Services whose endpoints on this node are served as the pods of the node are, not as the API server last had them",
+                self.overlaid,
+            ),
+        ] {
+            gauge(count).encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)?;
+        }
+        let help = "Objects that clients can read";
+        let mut objects = encoder.encode_descriptor("roster_edge_objects", help, None, MetricType::Gauge)?;
+        for (resource, count) in &self.objects {
+            gauge(*count).encode(objects.encode_family(&[("kind", resource.plural())])?)?;
+        }
+        let help = "Endpoints that the scheme hides from clients of this node, by the code of the reason (see roster explain CODE)";
+        let mut removed = encoder.encode_descriptor("roster_edge_removed_endpoints", help, None, MetricType::Gauge)?;
+        for (resource, reason, count) in &self.removed {
+            let labels = [("kind", resource.plural()), ("reason", reason.code())];
+            gauge(*count).encode(removed.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}
+
+fn gauge(count: usize) -> ConstGauge<i64> {
+    ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+/// Counts when somebody asks.
+struct EdgeCounter<F>(F);
+
+impl<F> fmt::Debug for EdgeCounter<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EdgeCounter")
+    }
+}
+
+impl<F: Fn() -> EdgeCounts + Send + Sync + 'static> Collector for EdgeCounter<F> {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        (self.0)().encode(&mut encoder)
+    }
 }
 
 impl EdgeMetrics {
     /// Registers all of them.
-    pub(super) fn register(&self, registry: &mut Registry, cache: Arc<EdgeCache>, slots: Places) {
+    pub(super) fn register(&self, registry: &mut Registry, counts: impl Fn() -> EdgeCounts + Send + Sync + 'static) {
         registry.register("roster_edge_events_sent", "Events sent to clients", self.events.clone());
         self.unencodable.register(registry);
         self.upstream.register(registry);
-        registry.register_collector(Box::new(EdgeCounts { cache, slots }));
+        registry.register_collector(Box::new(EdgeCounter(counts)));
     }
 
     /// Counts an event that was sent.
@@ -57,46 +125,21 @@ impl EdgeMetrics {
     }
 }
 
-impl Collector for EdgeCounts {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let watches = ConstGauge::new(i64::try_from(self.slots.held()).unwrap_or(i64::MAX));
-        watches.encode(encoder.encode_descriptor(
-            "roster_edge_watches",
-            "Open watches of clients",
-            None,
-            watches.metric_type(),
-        )?)?;
-        let overlaid = ConstGauge::new(i64::try_from(self.cache.differing()).unwrap_or(i64::MAX));
-        overlaid.encode(encoder.encode_descriptor(
-            "roster_edge_overlaid_services",
-            "Services whose endpoints on this node are served as the pods of the node are, not as the API server last had them",
-            None,
-            overlaid.metric_type(),
-        )?)?;
-        let mut objects = encoder.encode_descriptor(
-            "roster_edge_objects",
-            "Objects that clients can read",
-            None,
-            watches.metric_type(),
-        )?;
-        for resource in CACHED {
-            let count = ConstGauge::new(i64::try_from(self.cache.count(resource)).unwrap_or(i64::MAX));
-            count.encode(objects.encode_family(&[("kind", resource.plural())])?)?;
-        }
-        let mut removed = encoder.encode_descriptor(
-            "roster_edge_removed_endpoints",
-            "Endpoints that the scheme hides from clients of this node, by the code of the reason",
-            None,
-            watches.metric_type(),
-        )?;
-        for resource in WITH_ENDPOINTS {
-            for (reason, count) in self.cache.removals(resource) {
-                let count = ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
-                count.encode(removed.encode_family(&[("kind", resource.plural()), ("reason", reason.code())])?)?;
-            }
-        }
-        Ok(())
-    }
+/// Registers all metrics of a node proxy, each with a value: for their documentation.
+pub fn example_metrics(health: &Health) {
+    let metrics = EdgeMetrics::default();
+    health.metrics.register(|registry| {
+        metrics.register(registry, || EdgeCounts {
+            watches: 0,
+            overlaid: 0,
+            objects: vec![(Resource::Service, 0)],
+            removed: vec![(Resource::EndpointSlice, Reason::EndpointNodeUnknown, 0)],
+        });
+    });
+    metrics.sent(Resource::Service, WatchEventType::Added);
+    metrics.unencodable.example();
+    metrics.upstream.stale(Resource::Service.plural(), false);
+    TlsOptions::example(&TLS, health);
 }
 
 #[cfg(test)]
@@ -110,7 +153,8 @@ mod tests {
     fn what_clients_do_not_see_is_counted_by_its_reason() {
         let edge = TestedEdge::new(EdgeScheme::SuperEdge);
         let mut registry = Registry::default();
-        EdgeMetrics::default().register(&mut registry, edge.cache.clone(), edge.slots.clone());
+        let (cache, slots) = (edge.cache.clone(), edge.slots.clone());
+        EdgeMetrics::default().register(&mut registry, move || EdgeCounts::of(&cache, &slots));
         let removed = || {
             let mut text = String::new();
             encode_registry(&mut text, &registry).unwrap();

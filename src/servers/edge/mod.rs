@@ -26,6 +26,7 @@ mod upstream;
 mod watched_node;
 
 pub use cache::scheme::EdgeScheme;
+pub use metrics::example_metrics;
 pub use options::EdgeOptions;
 pub use part::part;
 pub use permissions::{permissions, permissions_with_client_certificates};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    metrics::{EdgeMetrics, LISTENER},
+    metrics::{EdgeCounts, EdgeMetrics, LISTENER},
     options::EdgeOptions,
 };
 use crate::servers::edge::{
@@ -61,7 +61,10 @@ pub async fn part(
     let cache =
         Arc::new(EdgeCache::new(NodeState::new(node.clone(), scheme, options.key_order), versions(options, clock)));
     let (metrics, slots) = (EdgeMetrics::default(), caller_places::of_watches());
-    health.metrics.register(|registry| metrics.register(registry, cache.clone(), slots.clone()));
+    let (counted, watches) = (cache.clone(), slots.clone());
+    health.metrics.register(|registry| {
+        metrics.register(registry, move || EdgeCounts::of(&counted, &watches));
+    });
 
     let (mut readiness, mut tasks) = (Readiness::default(), Tasks::default());
     let takes_certificates = options.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());

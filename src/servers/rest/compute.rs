@@ -20,6 +20,7 @@ use super::{
 };
 use crate::runtime::{
     net::{self, BodyError, Claim, CreditWhenRead, Exchange, HeldByResponse, ReceivedBody, SMALL_BODY},
+    telemetry::traces::Span,
     workers::{SHORT, WorkError},
 };
 
@@ -129,6 +130,7 @@ async fn read_and_work(
     exchange: &Exchange,
     work: impl FnOnce(&RestApp, PostedBody<'_>) -> Result<JsonAnswer, ApiError> + Send + 'static,
 ) -> Result<JsonAnswer, ApiError> {
+    let span = Span::of(request.extensions());
     let format = body::format(request.headers())?;
     let encoding = body::encoding(request.headers())?;
     let limit = app.limits.body_in(format);
@@ -150,6 +152,7 @@ async fn read_and_work(
     let (worker, account, credit) = (app.clone(), ObjectMemory::new(app, exchange), exchange.credit_when_read());
     let done = app.workers.run_while_wanted(exchange.peer, (), body.work(limit), move |interrupt| {
         let app = worker;
+        let _computed = span.child("compute");
         let (bytes, mut memory) = body.decompress(format, interrupt)?;
         app.metrics.body_bytes.inc_by(bytes.len() as u64);
         let RestLimits { body_objects: max_memory, object_memory, .. } = app.limits;

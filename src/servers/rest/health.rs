@@ -9,7 +9,6 @@ use super::{
     problem::{ApiError, ProblemKind},
     problem_responses,
 };
-use crate::runtime::{browser_text::text_headers, telemetry::registry::CONTENT_TYPE};
 
 /// The liveness of the process, under its older name
 ///
@@ -65,15 +64,15 @@ pub(super) async fn readyz(State(app): State<Arc<RestApp>>) -> Result<&'static s
 
 /// Metrics
 ///
-/// In the `OpenMetrics` text format. A browser gets them as plain text.
+/// In the text format of Prometheus, or as `OpenMetrics` if the client asks for that.
 #[utoipa::path(
     get,
     path = "/metrics",
     tag = "about",
     responses(
-        (status = 200, description = "OpenMetrics.", content(
+        (status = 200, description = "The metrics.", content(
+            (String = "text/plain; version=0.0.4; charset=utf-8"),
             (String = "application/openmetrics-text; version=1.0.0; charset=utf-8"),
-            (String = "text/plain; charset=utf-8"),
         )),
         problem_responses::MetricsProblems,
     ),
@@ -82,6 +81,5 @@ pub(super) async fn metrics(
     State(app): State<Arc<RestApp>>,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, ApiError> {
-    let text = app.health.metrics.encode().map_err(|e| ApiError::new(ProblemKind::Internal, e.to_string()))?;
-    Ok((text_headers(CONTENT_TYPE, &headers), text))
+    app.health.metrics.scrape(&headers).map_err(|e| ApiError::new(ProblemKind::Internal, e.to_string()))
 }

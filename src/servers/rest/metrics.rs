@@ -13,6 +13,9 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
+use super::part::TLS;
+use crate::runtime::net::{Health, TlsOptions};
+
 /// Labels of an answered request. All values come from small sets: the route is the template, not the
 /// path, and a method that HTTP does not define is `other`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -73,7 +76,7 @@ impl Default for RestMetrics {
 
 impl RestMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register("http_requests", "Requests answered", self.requests.clone());
+        registry.register("http_requests", "Requests answered, by route, method and code", self.requests.clone());
         registry.register_with_unit(
             "http_request_duration",
             "Time from the head of a request to the head of its response",
@@ -84,11 +87,15 @@ impl RestMetrics {
         registry.register("http_requests_shed", "Requests refused by a concurrency limit", self.shed.clone());
         registry.register_with_unit(
             "http_request_body",
-            "Bytes of bodies, after decompression",
+            "Bytes of bodies, after decompression; those of /v1/cluster as they were sent",
             Unit::Bytes,
             self.body_bytes.clone(),
         );
-        registry.register("roster_plans", "Services planned, by whether anything changes", self.plans.clone());
+        registry.register(
+            "roster_plans",
+            "Services planned, by outcome: none (nothing changes) or change",
+            self.plans.clone(),
+        );
     }
 
     /// Counts an answered request.
@@ -109,6 +116,15 @@ impl RestMetrics {
             self.plans.get_or_create(&OutcomeLabels { outcome }).inc_by(count);
         }
     }
+}
+
+/// Registers all metrics of a REST server, each with a value: for their documentation.
+pub fn example_metrics(health: &Health) {
+    let metrics = RestMetrics::default();
+    health.metrics.register(|registry| metrics.register(registry));
+    metrics.answered("/v1/plan", &http::Method::POST, 200, Duration::ZERO);
+    metrics.planned(false);
+    TlsOptions::example(&TLS, health);
 }
 
 /// The label of a method, from a small set whatever a client sends.

@@ -40,6 +40,6 @@ mod view;
 pub use access::RestAccess;
 pub use app::RestApp;
 pub use limits::RestLimits;
-pub use metrics::RestMetrics;
+pub use metrics::{RestMetrics, example_metrics};
 pub use part::{AccessOptions, part};
 pub use routes::{guarded, openapi_30_json, openapi_json, router};

@@ -10,6 +10,7 @@ use axum::{
 };
 
 use super::{RestApp, request_id};
+use crate::runtime::telemetry::traces::Span;
 
 /// The status of a request whose client closed the connection before the response, as nginx counts it. No client sees it.
 const CLIENT_CLOSED: u16 = 499;
@@ -20,6 +21,7 @@ struct InFlightRequest {
     route: String,
     method: Method,
     id: String,
+    span: Span,
     started: Instant,
     code: Option<u16>,
 }
@@ -30,6 +32,7 @@ impl Drop for InFlightRequest {
         self.app.metrics.in_flight.dec();
         self.app.metrics.answered(&self.route, &self.method, code, took);
         tracing::info!(
+            trace_id = self.span.trace_id(),
             request.id = %self.id,
             http.method = %self.method,
             http.route = %self.route,
@@ -49,6 +52,7 @@ pub(super) async fn observe(State(app): State<Arc<RestApp>>, request: Request, n
         route: request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned(),
         method: request.method().clone(),
         id: request_id::of(&request),
+        span: Span::of(request.extensions()),
         started: Instant::now(),
         code: None,
     };

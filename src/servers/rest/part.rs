@@ -14,7 +14,7 @@ use crate::runtime::{
 };
 
 /// The names of the listener.
-const TLS: TlsNames = TlsNames {
+pub(super) const TLS: TlsNames = TlsNames {
     listener: "the REST API",
     connections: "roster_rest_connections",
     reloads: "roster_rest_certificate_reloads",

@@ -12,7 +12,11 @@ use prometheus_client::{
     },
     registry::{Registry, Unit},
 };
-use roster_admission::{AdmissionRequest, Decision, KINDS, Mode, Operation, Stage};
+use roster_admission::{AdmissionRequest, Decision, KINDS, Mode, Operation, Rule, Stage};
+use roster_engine::model::Resource;
+
+use super::{cluster::CopyMetrics, part::TLS};
+use crate::runtime::net::{Health, TlsOptions};
 
 /// Labels of a decision. All values come from small sets, whatever a client sends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -98,7 +102,11 @@ impl AdmissionMetrics {
             self.seconds.clone(),
         );
         registry.register("roster_admission_findings", "Findings of rules, by rule and mode", self.findings.clone());
-        registry.register("roster_admission_shed", "Reviews answered unchecked, by reason", self.shed.clone());
+        registry.register(
+            "roster_admission_shed",
+            "Reviews answered unchecked, by reason: late, busy, budget (a rule would have taken too much work), unreadable, or bug",
+            self.shed.clone(),
+        );
         registry.register("roster_admission_in_flight", "Reviews being answered", self.in_flight.clone());
     }
 
@@ -131,9 +139,32 @@ impl AdmissionMetrics {
         }
     }
 
+    fn example(&self) {
+        let stage = stage_label(Stage::Validate);
+        let (kind, operation) = (Resource::Service.kind(), "CREATE");
+        let decision = DecisionLabels { stage, kind, operation, allowed: "true", patched: "false" };
+        drop(self.decisions.get_or_create(&decision));
+        drop(self.seconds.get_or_create(&StageLabels { stage }));
+        let finding = FindingLabels { stage, rule: Rule::SelectorMatchesNothing.code(), mode: mode_label(Mode::Warn) };
+        drop(self.findings.get_or_create(&finding));
+        self.shed(Stage::Validate, "late");
+    }
+
     pub(crate) fn shed(&self, stage: Stage, reason: &'static str) {
         self.shed.get_or_create(&ShedLabels { stage: stage_label(stage), reason }).inc();
     }
+}
+
+/// Registers all metrics of a webhook, each with a value: for their documentation.
+pub fn example_metrics(health: &Health) {
+    let (admission, copy) = (AdmissionMetrics::default(), CopyMetrics::default());
+    health.metrics.register(|registry| {
+        admission.register(registry);
+        copy.register(registry);
+    });
+    admission.example();
+    copy.example();
+    TlsOptions::example(&TLS, health);
 }
 
 fn stage_label(stage: Stage) -> &'static str {

@@ -36,7 +36,7 @@ pub(crate) use active_policies::first_messages;
 pub use active_policies::{ActivePolicies, SettingsSource};
 pub use app::{Webhook, router};
 pub use limits::{FailureMode, WebhookLimits};
-pub use metrics::AdmissionMetrics;
+pub use metrics::{AdmissionMetrics, example_metrics};
 pub use namespace_lookup::NamespaceLookup;
 pub(crate) use namespace_lookup::NamespaceMetrics;
 pub use options::{CertificateSource, ClusterOptions, WebhookOptions, self_signed};

@@ -196,12 +196,12 @@ impl NamespaceMetrics {
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register(
             "roster_namespace_reads",
-            "Namespaces that the copy of the cluster did not know yet, by the result of reading them",
+            "Namespaces that the copy of the cluster did not know yet, by the result of reading them: found, missing, failed, or busy (too many wait)",
             self.reads.clone(),
         );
     }
 
-    fn count(&self, result: &'static str) {
+    pub(super) fn count(&self, result: &'static str) {
         self.reads.get_or_create(&ResultLabels { result }).inc();
     }
 }

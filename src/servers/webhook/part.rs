@@ -23,7 +23,7 @@ use crate::runtime::{
 const FIRST_REQUEST_GRACE: Duration = Duration::from_secs(1);
 
 /// The names of the listener.
-const TLS: TlsNames = TlsNames {
+pub(super) const TLS: TlsNames = TlsNames {
     listener: "the webhook",
     connections: "roster_webhook_connections",
     reloads: "roster_certificate_reloads",

@@ -22,6 +22,7 @@ use super::{FailureMode, Webhook, body, deadline::Deadline, metrics::DecidedRevi
 use crate::runtime::{
     net::{Exchange, HeldByResponse, Peer, ReceivedBody},
     status_error::{StatusError, json},
+    telemetry::traces::Span,
     workers::WorkError,
 };
 
@@ -71,11 +72,11 @@ async fn review(webhook: Arc<Webhook>, stage: Stage, request: Request) -> Result
     let began = Instant::now();
     let _in_flight = webhook.metrics.begin();
     let deadline = Deadline::of(request.uri().query(), began, webhook.limits.request);
-    let exchange = Exchange::of(request.extensions());
+    let (exchange, span) = (Exchange::of(request.extensions()), Span::of(request.extensions()));
     body::check(request.headers())?;
     let (limits, memory) = (&webhook.limits, &webhook.memory);
     let received = body::receive(request.into_body(), limits.review, limits, memory, deadline, &exchange).await?;
-    let review = ReceivedReview { stage, body: Arc::new(received), peer: exchange.peer, began, deadline };
+    let review = ReceivedReview { stage, body: Arc::new(received), peer: exchange.peer, began, deadline, span };
     let answer = attempts(&webhook, &review).await?;
     exchange.credit();
     // A worker that was too late still has the body, and with it its memory.
@@ -101,6 +102,7 @@ struct ReceivedReview {
     peer: Peer,
     began: Instant,
     deadline: Deadline,
+    span: Span,
 }
 
 impl ReceivedReview {
@@ -193,11 +195,10 @@ async fn attempt(webhook: &Arc<Webhook>, review: &ReceivedReview, again: bool, i
 impl Webhook {
     /// Decides, unless the namespace is to be read first, or the decision may be early and there may be a second attempt.
     fn try_decide(&self, review: &ReceivedReview, mode: AttemptMode<'_>) -> Attempt {
-        let ReceivedReview { stage, began, .. } = *review;
         let body = review.body.bytes.as_ref();
         let (version, request) = match admission::read_review(body) {
             Ok(read) => read,
-            Err(error) => return Attempt::Done(self.unreadable(stage, &error)),
+            Err(error) => return Attempt::Done(self.unreadable(review, &error)),
         };
         if mode.only_small && self.compares_with_many(&request, body.len()) {
             return Attempt::Large;
@@ -208,10 +209,12 @@ impl Webhook {
         if mode.interrupt.is_requested() {
             return Attempt::Unchecked(Unchecked::Late);
         }
-        let decision = self.decide(stage, &request);
+        let decided = review.span.child("decide");
+        let decision = self.decide(review.stage, &request);
+        decided.end();
         match decision {
             Ok(decision) if mode.again && decision.may_be_early() => Attempt::Early(decision),
-            decision => Attempt::Done(self.answered(stage, version, &request, decision, began)),
+            decision => Attempt::Done(self.answered(review, version, &request, decision)),
         }
     }
 
@@ -229,22 +232,21 @@ impl Webhook {
         review: &ReceivedReview,
         decision: Result<Decision, Unchecked>,
     ) -> Result<Vec<u8>, StatusError> {
-        let ReceivedReview { stage, began, deadline, .. } = *review;
         if let Some((version, request)) = admission::read_review_head(review.head()) {
-            return self.answered(stage, version, &request, decision, began);
+            return self.answered(review, version, &request, decision);
         }
         // No API server writes the objects first. Such reviews are read one after the other, while there is time.
-        let Ok(Ok(permit)) = timeout_at(deadline.0, self.whole.clone().acquire_owned()).await else {
+        let Ok(Ok(permit)) = timeout_at(review.deadline.0, self.whole.clone().acquire_owned()).await else {
             let why = decision.err().unwrap_or(Unchecked::Busy);
-            self.metrics.shed(stage, why.label());
+            self.metrics.shed(review.stage, why.label());
             return Err(why.status());
         };
         let (webhook, review) = (self.clone(), review.clone());
         let answered = spawn_blocking(move || {
             let _permit = permit;
             match admission::read_review(&review.body.bytes) {
-                Ok((version, request)) => webhook.answered(stage, version, &request, decision, began),
-                Err(error) => webhook.unreadable(stage, &error),
+                Ok((version, request)) => webhook.answered(&review, version, &request, decision),
+                Err(error) => webhook.unreadable(&review, &error),
             }
         });
         answered.await.unwrap_or_else(|_| Err(Unchecked::Bug.status()))
@@ -275,19 +277,21 @@ impl Webhook {
     /// Counts and logs the decision, and writes the answer.
     fn answered(
         &self,
-        stage: Stage,
+        review: &ReceivedReview,
         version: ReviewVersion,
         request: &Review<'_>,
         decision: Result<Decision, Unchecked>,
-        began: Instant,
     ) -> Result<Vec<u8>, StatusError> {
+        let ReceivedReview { stage, began, ref span, .. } = *review;
         let decision = match decision {
             Ok(decision) => decision,
-            Err(why) => self.unchecked(stage, &why)?,
+            Err(why) => self.unchecked(review, &why)?,
         };
         let answer = admission::answer_review(version, &request.uid, &decision);
         self.metrics.decided(&DecidedReview { stage, request, decision: &decision, took: began.elapsed() });
+        describe(span, request, &decision);
         tracing::debug!(
+            trace_id = span.trace_id(),
             uid = %request.uid,
             kind = %request.kind,
             namespace = %request.namespace,
@@ -299,19 +303,21 @@ impl Webhook {
         Ok(answer)
     }
 
-    fn unreadable(&self, stage: Stage, error: &EnvelopeError) -> Result<Vec<u8>, StatusError> {
+    fn unreadable(&self, review: &ReceivedReview, error: &EnvelopeError) -> Result<Vec<u8>, StatusError> {
         let why = Unchecked::Unreadable(error.to_string());
         let Some(uid) = &error.uid else {
-            self.metrics.shed(stage, why.label());
+            self.metrics.shed(review.stage, why.label());
             return Err(why.status());
         };
-        let decision = self.unchecked(stage, &why)?;
+        let decision = self.unchecked(review, &why)?;
         Ok(admission::answer_review(error.version, uid, &decision))
     }
 
     /// The decision about an object that was not checked, or the error with which the failure policy decides.
-    fn unchecked(&self, stage: Stage, why: &Unchecked) -> Result<Decision, StatusError> {
+    fn unchecked(&self, review: &ReceivedReview, why: &Unchecked) -> Result<Decision, StatusError> {
+        let stage = review.stage;
         self.metrics.shed(stage, why.label());
+        review.span.set("roster.unchecked", why.label());
         let StatusError { code, reason, message, .. } = why.status();
         match (stage, self.failure_mode) {
             (Stage::Mutate, _) | (Stage::Validate, FailureMode::Open) => Ok(Decision::unreviewed(&message)),
@@ -319,6 +325,23 @@ impl Webhook {
             (Stage::Validate, FailureMode::Policy) => Err(why.status()),
         }
     }
+}
+
+/// Describes a review in its span. Objects are named only if they have to do with Services: who registers the webhook for
+/// more must not find the names of Secrets in traces.
+fn describe(span: &Span, request: &Review<'_>, decision: &Decision) {
+    if !span.is_recorded() {
+        return;
+    }
+    span.set("roster.review.uid", &*request.uid);
+    if AdmissionKind::of(request).is_some() {
+        span.set("roster.kind", &*request.kind);
+        span.set("k8s.namespace.name", &*request.namespace);
+        span.set("roster.name", &*request.name);
+    }
+    span.set("roster.allowed", decision.allowed());
+    span.set("roster.patched", !decision.patch.is_empty());
+    span.set("roster.findings", decision.findings.len());
 }
 
 impl Unchecked {

@@ -5,7 +5,7 @@
 
 mod certificates;
 mod clients;
-mod replicas;
+pub(crate) mod replicas;
 mod tls;
 
 use super::{

@@ -16,7 +16,7 @@ const ROLLS: usize = 2;
 
 /// As a Deployment with one more at most and none less: a new one is ready before an old one is stopped, and
 /// nobody waits until it has ended.
-pub(super) fn rolled(site: &mut Site, load: &Load) -> String {
+pub(crate) fn rolled(site: &mut Site, load: &Load) -> String {
     let mut leaving = Vec::new();
     for _ in 0..ROLLS * site.replicas.len() {
         site.add(Source::Files);

@@ -66,7 +66,7 @@ impl Edge {
             "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
         });
         fs::write(&kubeconfig, text.to_string()).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_roster"));
+        let mut command = Command::new(crate::program());
         command.args(["edge", "--node", "edge-1", "--log", "off", "--kubeconfig"]).arg(kubeconfig);
         command.arg("--state-file").arg(folder.join("edge.state"));
         command.arg("--listen").arg(format!("unix:{}", socket.display()));

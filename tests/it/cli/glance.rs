@@ -257,7 +257,7 @@ fn an_upgrade_of_many_services_is_grouped_by_cause() {
 #[cfg(unix)]
 fn long_work_is_quiet_in_a_pipe() {
     let script =
-        format!("{{ sleep 1; cat '{}'; }} | '{}' plan - >/dev/null", data("shop.json"), env!("CARGO_BIN_EXE_roster"));
+        format!("{{ sleep 1; cat '{}'; }} | '{}' plan - >/dev/null", data("shop.json"), crate::program().display());
     let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
     assert_eq!((String::from_utf8(output.stderr).unwrap().as_str(), output.status.code()), ("", Some(1)));
 }

@@ -232,7 +232,7 @@ fn an_empty_list_is_a_document_too() {
 #[test]
 fn the_exit_code_does_not_depend_on_the_reader() {
     for format in ["table", "json", "ndjson", "yaml"] {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_roster"));
+        let mut command = std::process::Command::new(crate::program());
         command.args(["plan", "-f", &data("shop.json"), "-o", format]);
         let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());

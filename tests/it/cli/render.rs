@@ -1,6 +1,6 @@
 //! `-k` and `--chart` of the commands that read objects: with the real kubectl and helm, and with programs that fail.
 
-use std::{env, fs, path::Path};
+use std::{fs, path::Path};
 
 use serde_json::Value;
 
@@ -9,6 +9,7 @@ use super::{
     lint::{DEPLOYMENT, directory, findings, service},
     run,
 };
+use crate::programs::has_program;
 
 /// The commands that read objects, without their inputs.
 const COMMANDS: [&[&str]; 8] = [
@@ -26,18 +27,6 @@ const TEST: (&str, &str) = (
     "tests/roster-test.yaml",
     "apiVersion: roster.dev/v1alpha1\nkind: Test\ntests: [{name: three, serves: {service: web, pods: 3}}]\n",
 );
-
-/// Whether a program is installed. In continuous integration it must be.
-#[expect(clippy::print_stdout, reason = "who runs the tests must see what is skipped")]
-fn has_program(name: &str) -> bool {
-    let folders = env::var_os("PATH").unwrap_or_default();
-    let is_found = env::split_paths(&folders).any(|folder| folder.join(name).is_file());
-    if !is_found {
-        println!("skipped: {name} is not installed");
-        assert!(env::var_os("CI").is_none(), "{name} is not installed");
-    }
-    is_found
-}
 
 /// Puts a program into `bin/` that writes its arguments and variables to `ran`.
 #[cfg(unix)]

@@ -10,7 +10,7 @@ use super::roster;
 
 #[test]
 fn a_signal_right_after_the_announcement_ends_it_in_order() {
-    let mut process = Command::new(env!("CARGO_BIN_EXE_roster"))
+    let mut process = Command::new(crate::program())
         .args(["serve", "--listen", "127.0.0.1:0"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,15 +1,18 @@
-//! `manifests/`: what `roster::deploy` says, as YAML.
+//! `manifests/` and `charts/`: what `roster::deploy` says, as YAML and as templates.
 
 use roster::{
     cli,
     deploy::{self, ManifestFile},
 };
 
-/// The files below `manifests/`.
+/// The files below `manifests/` and `charts/roster/`.
 pub(super) fn files() -> Vec<(String, String)> {
-    deploy::files(&cli::server_permissions())
-        .into_iter()
+    let permissions = cli::server_permissions();
+    let manifests = deploy::files(&permissions).into_iter();
+    let chart = deploy::chart_files(&permissions).into_iter();
+    manifests
         .map(|file| (format!("manifests/{}", file.path), text(&file)))
+        .chain(chart.map(|file| (format!("charts/roster/{}", file.path), file.text)))
         .collect()
 }
 

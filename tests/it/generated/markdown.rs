@@ -62,7 +62,7 @@ fn lint_rules() -> String {
 }
 
 /// Text in a table cell.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, process::Command};
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 
 use crate::{
     command,
@@ -16,6 +17,26 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
     ("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
     ("kube-proxy", "k8s.io/kubernetes/cmd/kube-proxy"),
+];
+
+/// CRDs of objects in the chart: module, version, folder, files.
+const DEFINITIONS: [(&str, &str, &str, &[&str]); 2] = [
+    (
+        "github.com/prometheus-operator/prometheus-operator",
+        "v0.85.0",
+        "example/prometheus-operator-crd",
+        &[
+            "monitoring.coreos.com_podmonitors.yaml",
+            "monitoring.coreos.com_prometheusrules.yaml",
+            "monitoring.coreos.com_servicemonitors.yaml",
+        ],
+    ),
+    (
+        "github.com/cert-manager/cert-manager",
+        "v1.19.1",
+        "deploy/crds",
+        &["cert-manager.io_certificates.yaml", "cert-manager.io_issuers.yaml"],
+    ),
 ];
 
 /// The folder of the programs: `KUBEBUILDER_ASSETS` if it is set, else a folder of the cache, where missing programs are
@@ -36,7 +57,32 @@ pub(crate) fn folder() -> Result<PathBuf> {
     for name in ["reflector", "protobuf"] {
         build(&folder, name, &format!("./{name}"))?;
     }
+    copy_definitions(&folder)?;
     Ok(folder)
+}
+
+/// Copies the CRDs of others to `crds/`: the module of each has them as files.
+fn copy_definitions(folder: &Path) -> Result<()> {
+    let folder = folder.join("crds");
+    fs::create_dir_all(&folder)?;
+    for (module, version, inside, names) in DEFINITIONS {
+        if names.iter().all(|name| folder.join(name).exists()) {
+            continue;
+        }
+        println!("    downloading the CRDs of {module} {version} (once)");
+        let mut download = Command::new("go");
+        // Outside of the modules of this repository, none of which needs it.
+        download.current_dir(std::env::temp_dir()).args(["mod", "download", "-json", &format!("{module}@{version}")]);
+        let output = download.output().context("go could not be started")?;
+        let answer: Value = serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("{module}: {}", String::from_utf8_lossy(&output.stderr)))?;
+        let source = answer["Dir"].as_str().with_context(|| format!("{module}: {}", answer["Error"]))?;
+        for name in names {
+            let text = fs::read(Path::new(source).join(inside).join(name))?;
+            fs::write(folder.join(name), text)?;
+        }
+    }
+    Ok(())
 }
 
 fn build(folder: &Path, name: &str, package: &str) -> Result<()> {

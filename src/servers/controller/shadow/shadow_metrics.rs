@@ -95,7 +95,7 @@ impl Collector for ShadowMetrics {
             }
         }
         let failures = ConstCounter::new(self.0.failed_heals());
-        let help = "Healings of which a write has failed";
+        let help = "Healings of which the API server has refused a write, or has not answered it";
         let name = "roster_endpoints_drift_heal_failures";
         failures.encode(encoder.encode_descriptor(name, help, None, failures.metric_type())?)?;
         for (name, help, value) in [

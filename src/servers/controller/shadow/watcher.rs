@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        runtime::clock::Clock,
+        runtime::{clock::Clock, telemetry::traces::Tracer},
         servers::controller::{
             cluster_copy_tests::copy_of,
             event_sender::events,
@@ -273,7 +273,8 @@ mod tests {
         let applier = Arc::new(Applier::new(client.clone(), copy.clone(), None));
         let (events, _sending) = events(client, Clock::system());
         let duty = Duty::Compare(shadow.clone());
-        let worker = tokio::spawn(work(copy, duty, applier, events, ControllerMetrics::new(), pending()));
+        let worker =
+            tokio::spawn(work(copy, duty, applier, events, ControllerMetrics::new(), Tracer::default(), pending()));
         assert_eq!(shadow.failed_heals(), 0);
         sleep(Duration::from_mins(1)).await;
         assert!(shadow.failed_heals() > 0);

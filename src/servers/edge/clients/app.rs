@@ -22,6 +22,7 @@ use crate::runtime::{
     net::{Exchange, Health},
     places::Places,
     status_error::StatusError,
+    telemetry::traces::Span,
 };
 use crate::servers::edge::{
     access::{
@@ -84,6 +85,7 @@ impl EdgeApp {
             RequestTarget::Ready => return self.ready().map(|()| "ok".into_response()),
             _ => {}
         }
+        Span::of(request.extensions()).rename(|| target.span_name());
         let exchange = Exchange::of(request.extensions());
         let certificates = self.certificates.as_ref().zip(exchange.client.as_ref());
         let user = certificates.map(|(certificates, client)| certificates.user(client)).transpose()?;

@@ -77,6 +77,16 @@ impl CachedRead {
 }
 
 impl RequestTarget {
+    /// The name of the span of such a request. It names no object.
+    pub(super) fn span_name(&self) -> String {
+        match self {
+            Self::Live | Self::Ready => "probe".to_owned(),
+            Self::Read(read) => format!("{} {}", read.verb(), read.resource.plural()),
+            Self::Discovery(_) => "discover".to_owned(),
+            Self::Upstream => "forward".to_owned(),
+        }
+    }
+
     /// Reads a request. `node` is the node whose Node is cached; the others are not.
     pub(crate) fn read(method: &Method, uri: &Uri, node: &str) -> Result<Self, StatusError> {
         if [Method::CONNECT, Method::TRACE].contains(method) {

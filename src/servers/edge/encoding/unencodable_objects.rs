@@ -39,6 +39,11 @@ impl UnencodableObjects {
         registry.register("roster_edge_unencodable_reads", help, self.reads.clone());
     }
 
+    /// Gives the metric a value.
+    pub(crate) fn example(&self) {
+        drop(self.reads.get_or_create(&KindLabels { kind: Resource::Service.plural() }));
+    }
+
     /// Reports an object, and returns the error for the client. The whole read fails, as it does for a Go client that reads
     /// the same object as JSON. Without the object, a list would say that it was deleted, and kube-proxy would remove the rules
     /// of a Service; after an error, it keeps what it has.

@@ -6,7 +6,10 @@ use std::sync::{
 };
 
 use prometheus_client::registry::Registry;
-use roster_engine::model::{EndpointSlice, Node, Pod, Resource, Service, installed::CRD};
+use roster_engine::model::{
+    EndpointSlice, Node, Pod, Resource, Service,
+    installed::{CRD, NAME},
+};
 use roster_manifests::{
     decode,
     inventory::{NamespaceRow, Store},
@@ -43,6 +46,13 @@ impl CopyMetrics {
         self.watches.register(registry);
         self.namespaces.register(registry);
         self.bundles.register(registry);
+    }
+
+    /// Gives each of them a value.
+    pub(crate) fn example(&self) {
+        self.watches.stale(Resource::Service.plural(), false);
+        self.namespaces.count("found");
+        self.bundles.mismatch(NAME, false);
     }
 }
 

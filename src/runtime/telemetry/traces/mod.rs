@@ -1,0 +1,20 @@
+//! Traces: what a request, a plan or a sync did and how long it took, for a collector of OpenTelemetry.
+//!
+//! ```text
+//! traceparent ─► Tracer ─► Span ─ ends ─► queue ─► TraceExporter ─► POST /v1/traces, as OTLP in JSON
+//! ```
+//!
+//! Traces are off unless an endpoint is given. A span never waits: if the queue is full, the span is dropped and counted.
+
+mod exporter;
+mod otlp_json;
+mod span;
+#[cfg(test)]
+mod tests;
+mod trace_metrics;
+mod trace_parent;
+mod tracer;
+
+pub use exporter::{TraceExporter, TraceOptions};
+pub(crate) use span::{EndsSpan, Span};
+pub use tracer::Tracer;

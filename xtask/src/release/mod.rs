@@ -1,0 +1,140 @@
+//! A release: a folder with everything that a user downloads. Two runs write the same bytes, except for signatures.
+//!
+//! ```text
+//! commit ─► programs (one for each architecture) ─► archives, packages, image ─► checksums ─► signatures
+//! ```
+
+mod architecture;
+mod archive;
+mod checksums;
+mod contents;
+mod crates;
+mod deb;
+mod files;
+mod image;
+mod installer;
+mod krew;
+mod licenses;
+mod pack;
+mod provenance;
+mod publish;
+mod sbom;
+mod signatures;
+mod toolchain;
+mod trial;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+pub(crate) use self::architecture::Architecture;
+use self::signatures::Key;
+use crate::command::capture;
+use crate::paths;
+use crate::steps::Steps;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The folder to write; it must be empty or missing [default: `release-files` in Cargo's target folder]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Sign with this private key of cosign, whose password is in `COSIGN_PASSWORD`
+    #[arg(long, value_name = "FILE")]
+    sign_key: Option<PathBuf>,
+    /// Push the image to this repository of a registry, such as `ghcr.io/me/roster`
+    #[arg(long, value_name = "REPOSITORY")]
+    push: Option<String>,
+    /// Try the release as its users would, with a throw-away key and servers on loopback
+    #[arg(long)]
+    verify: bool,
+}
+
+/// What a release is made of.
+pub(crate) struct Release {
+    /// The folder that is written.
+    pub(crate) folder: PathBuf,
+    /// The version of the workspace, without a `v`.
+    pub(crate) version: String,
+    /// The commit, in full.
+    pub(crate) commit: String,
+    /// The time of the commit in seconds since 1970: every file has it (`SOURCE_DATE_EPOCH`).
+    pub(crate) epoch: u64,
+    /// The static programs.
+    pub(crate) programs: BTreeMap<Architecture, PathBuf>,
+}
+
+impl Release {
+    /// The release of the commit that is checked out. Its programs are not built yet.
+    fn of_checkout(arguments: &Arguments) -> Result<Self> {
+        let changed = capture("git", "status --porcelain")?;
+        ensure!(changed.trim().is_empty(), "commit these changes first: a release is made of a commit\n{changed}");
+        let git = |line: &str| Ok::<_, anyhow::Error>(capture("git", line)?.trim().to_owned());
+        let folder = arguments.out.clone().unwrap_or_else(|| paths::target().join("release-files"));
+        let (commit, epoch) = (git("rev-parse HEAD")?, git("log -1 --format=%ct")?);
+        let epoch = epoch.parse().context("the time of the commit")?;
+        Ok(Self { folder, version: version()?, commit, epoch, programs: BTreeMap::new() })
+    }
+}
+
+/// The version of the workspace.
+fn version() -> Result<String> {
+    let metadata = capture("cargo", "metadata --no-deps --format-version 1 --offline")?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let version = packages.clone().find(|p| p["name"] == "roster").and_then(|p| p["version"].as_str());
+    version.map(str::to_owned).context("Cargo.toml has no package `roster`")
+}
+
+/// Creates the folder. What another release left there would be in the checksums of this one.
+fn create_empty(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    let is_empty = fs::read_dir(folder)?.next().is_none();
+    ensure!(is_empty, "{} is not empty: remove it, or name another folder with --out", folder.display());
+    Ok(())
+}
+
+/// Writes the release.
+pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) -> Result<()> {
+    let mut release = Release::of_checkout(arguments)?;
+    if arguments.sign_key.is_some() || arguments.push.is_some() {
+        files::ensure_published()?;
+    }
+    create_empty(&release.folder)?;
+    println!("    roster {} of {} into {}", release.version, release.commit, release.folder.display());
+    steps.run("programs", || architecture::build(&mut release));
+    if release.programs.is_empty() {
+        return Ok(());
+    }
+    steps.run("licences", || licenses::write(&release));
+    steps.run("archives", || archive::write(&release));
+    steps.run("Debian packages", || deb::write(&release));
+    steps.run("install script", || installer::write(&release));
+    steps.run("bill of materials", || sbom::write(&release));
+    steps.run("image", || image::write(&release));
+    steps.run("krew", || krew::write(&release));
+    steps.run("provenance", || provenance::write(&release));
+    steps.run("checksums", || checksums::write(&release));
+    let key = arguments.sign_key.as_deref().map(Key::given);
+    steps.run("signatures", || signatures::write(&release, key.as_ref()));
+    if arguments.verify {
+        trial::all(steps, &release);
+    }
+    if let Some(repository) = &arguments.push {
+        steps.run("push", || publish::image(&release, repository, key.as_ref()));
+    }
+    Ok(())
+}
+
+/// A release for tests.
+#[cfg(test)]
+fn example() -> Release {
+    Release {
+        folder: PathBuf::new(),
+        version: "1.2.3".to_owned(),
+        commit: "abc".to_owned(),
+        epoch: 1_700_000_000,
+        programs: BTreeMap::new(),
+    }
+}

@@ -1,0 +1,77 @@
+//! The provenance: which files were made, of which commit, and how. It is a statement of in-toto with a predicate of SLSA.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use super::pack::sha256;
+use super::{Release, files, toolchain};
+use crate::steps::Outcome;
+
+/// The type of the predicate.
+const PREDICATE_TYPE: &str = "https://slsa.dev/provenance/v1";
+
+/// Writes the statement about all files that are in the folder.
+pub(super) fn write(release: &Release) -> Result<Outcome> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&release.folder).context("reading the folder of the release")? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    let mut subjects = Vec::new();
+    for name in names.iter().filter(|name| **name != release.provenance()) {
+        let bytes = fs::read(release.folder.join(name)).with_context(|| format!("reading {name}"))?;
+        subjects.push(json!({ "name": name, "digest": { "sha256": sha256(&bytes) } }));
+    }
+    println!("    {} files", subjects.len());
+    let statement = statement(release, &files::repository()?, &subjects, &toolchain::materials()?);
+    fs::write(release.folder.join(release.provenance()), serde_json::to_vec_pretty(&statement)?)
+        .context("writing the provenance")?;
+    Ok(Outcome::Passed)
+}
+
+/// A statement without the time of its making and the machine, which would differ from run to run.
+fn statement(release: &Release, repository: &str, subjects: &[Value], materials: &[Value]) -> Value {
+    let source = json!({
+        "uri": format!("git+{repository}@refs/tags/v{}", release.version),
+        "digest": { "gitCommit": release.commit },
+    });
+    let dependencies: Vec<&Value> = std::iter::once(&source).chain(materials).collect();
+    json!({
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": subjects,
+        "predicateType": PREDICATE_TYPE,
+        "predicate": {
+            "buildDefinition": {
+                "buildType": format!("{repository}/blob/{}/docs/release.md", release.commit),
+                "externalParameters": { "command": "cargo xtask release", "repository": repository, "version": release.version },
+                "internalParameters": { "SOURCE_DATE_EPOCH": release.epoch },
+                "resolvedDependencies": dependencies,
+            },
+            "runDetails": { "builder": { "id": format!("{repository}/blob/{}/xtask/src/release/mod.rs", release.commit) } },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_names_the_commit_the_compilers_and_the_files() {
+        let release = crate::release::example();
+        let subject = json!({ "name": "a", "digest": { "sha256": "0" } });
+        let statement = statement(&release, "https://example.com/roster", &[subject], &[json!({ "uri": "rustc" })]);
+        let definition = &statement["predicate"]["buildDefinition"];
+        for (what, want) in [
+            (&statement["subject"][0]["name"], json!("a")),
+            (&definition["resolvedDependencies"][0]["digest"]["gitCommit"], json!("abc")),
+            (&definition["resolvedDependencies"][0]["uri"], json!("git+https://example.com/roster@refs/tags/v1.2.3")),
+            (&definition["resolvedDependencies"][1]["uri"], json!("rustc")),
+            (&definition["internalParameters"]["SOURCE_DATE_EPOCH"], json!(1_700_000_000)),
+        ] {
+            assert_eq!(*what, want, "{statement}");
+        }
+    }
+}

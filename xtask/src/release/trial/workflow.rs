@@ -1,0 +1,66 @@
+//! Runs the script of the GitHub Action, which downloads the release from loopback.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::{LIMIT, folder, serve};
+use crate::command::{capture_within, has};
+use crate::paths;
+use crate::release::Release;
+use crate::release::files::CHECKSUMS;
+use crate::server::free_address;
+use crate::steps::Outcome;
+
+pub(super) fn check(release: &Release) -> Result<Outcome> {
+    if !has("python3") {
+        return Outcome::missing("python3 is not installed");
+    }
+    let folder = folder("action")?;
+    let downloads = folder.join(format!("v{}", release.version));
+    fs::create_dir(&downloads)?;
+    for entry in fs::read_dir(&release.folder)? {
+        let entry = entry?;
+        symlink(fs::canonicalize(entry.path())?, downloads.join(entry.file_name()))?;
+    }
+    let address = free_address()?;
+    let (port, host) = (address.port().to_string(), address.ip().to_string());
+    let mut server = Command::new("python3");
+    let _server = serve(server.args(["-m", "http.server", "--bind", &host, &port]).current_dir(&folder), address)?;
+    let releases = format!("http://{address}");
+
+    lint(&folder, &releases)?;
+    let (code, findings) = read(&folder)?;
+    ensure!(code == "code=1\n" && findings > 0, "{findings} findings, and {code}");
+    // An archive that is not the one of the checksums.
+    let text = fs::read_to_string(downloads.join(CHECKSUMS))?;
+    fs::remove_file(downloads.join(CHECKSUMS))?;
+    let changed = text.lines().map(|line| format!("{}{}\n", "0".repeat(64), line.get(64..).unwrap_or_default()));
+    fs::write(downloads.join(CHECKSUMS), changed.collect::<String>())?;
+    let refused = lint(&folder, &releases).err().context("an archive with another checksum is installed")?;
+    ensure!(refused.to_string().contains("nothing was installed"), "{refused:#}");
+    Ok(Outcome::Passed)
+}
+
+/// Runs the script as the action does.
+fn lint(folder: &Path, releases: &str) -> Result<()> {
+    let mut script = Command::new(paths::root().join("packaging/action.sh"));
+    script.env("GITHUB_ACTION_PATH", paths::root()).env("ROSTER_RELEASES", releases);
+    script.env("RUNNER_TEMP", folder.join("temp"));
+    for (name, file) in [("GITHUB_PATH", "path"), ("GITHUB_OUTPUT", "output"), ("ROSTER_SARIF_FILE", "roster.sarif")] {
+        script.env(name, folder.join(file));
+    }
+    script.env("ROSTER_VERSION", "").env("ROSTER_ARGUMENTS", "examples/typo --warnings-as-errors");
+    capture_within(&mut script, LIMIT).map(drop)
+}
+
+/// The output of the script, and the number of findings in the file for code scanning.
+fn read(folder: &Path) -> Result<(String, usize)> {
+    let code = fs::read_to_string(folder.join("output"))?;
+    let log: Value = serde_json::from_slice(&fs::read(folder.join("roster.sarif"))?)?;
+    Ok((code, log["runs"][0]["results"].as_array().map_or(0, Vec::len)))
+}

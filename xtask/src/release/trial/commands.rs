@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::{folder, here, program};
-use crate::command::{capture_within, cargo, has, run_with, watch};
+use crate::command::{capture_within, cargo, find, run_with, watch};
 use crate::release::{Architecture, Release};
 use crate::steps::{Outcome, Tally};
 use crate::test::result_line;
@@ -32,17 +32,15 @@ pub(super) fn test_emulated(release: &Release) -> Result<Outcome> {
     if here() == Some(Architecture::Aarch64) {
         return Ok(Outcome::Skipped("this machine needs no emulator".to_owned()));
     }
-    if !has(EMULATOR) {
-        return Outcome::missing(NO_EMULATOR);
-    }
+    let Some(emulator) = find(EMULATOR) else { return Outcome::missing(NO_EMULATOR) };
     let program = release.programs.get(&Architecture::Aarch64).context("the program for arm64 is not built")?;
-    test(release, Architecture::Aarch64, &emulated(program)?)
+    test(release, Architecture::Aarch64, &emulated(&emulator, program)?)
 }
 
-/// A script that runs the program under the name by which it was called.
-fn emulated(program: &Path) -> Result<PathBuf> {
+/// A script that runs the program under the name by which it was called. Some tests call it with another PATH.
+fn emulated(emulator: &Path, program: &Path) -> Result<PathBuf> {
     let script = folder("emulated")?.join("roster");
-    fs::write(&script, format!("#!/bin/sh\nexec {EMULATOR} -0 \"$0\" '{}' \"$@\"\n", program.display()))?;
+    fs::write(&script, format!("#!/bin/sh\nexec '{}' -0 \"$0\" '{}' \"$@\"\n", emulator.display(), program.display()))?;
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
     Ok(script)
 }

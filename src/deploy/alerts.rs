@@ -5,7 +5,7 @@
 pub struct Alert {
     /// Its name in Prometheus.
     pub name: &'static str,
-    pub(super) part: Part,
+    pub(super) part: AlertedServer,
     pub(super) severity: &'static str,
     /// When it holds, in `PromQL`.
     pub expression: &'static str,
@@ -20,7 +20,7 @@ pub struct Alert {
 
 /// The server that an alert is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum AlertedServer {
     /// Several of them.
     Any,
     Webhook,
@@ -28,7 +28,7 @@ pub(super) enum Part {
     Shadow,
 }
 
-impl Part {
+impl AlertedServer {
     /// The name of its group of rules.
     pub(super) fn group(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ pub(super) fn runbooks_url() -> &'static str {
 pub const ALERTS: &[Alert] = &[
     Alert {
         name: "RosterCacheStale",
-        part: Part::Any,
+        part: AlertedServer::Any,
         severity: "warning",
         expression: "max by (kind) (roster_cache_stale) == 1",
         lasts: "5m",
@@ -79,7 +79,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterRefusesClients",
-        part: Part::Any,
+        part: AlertedServer::Any,
         severity: "warning",
         expression: "sum by (listener, resource) (rate(roster_refusals_total[5m])) > 1",
         lasts: "10m",
@@ -92,7 +92,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterWebhookAbsent",
-        part: Part::Webhook,
+        part: AlertedServer::Webhook,
         severity: "critical",
         expression: "absent(roster_admission_in_flight)",
         lasts: "5m",
@@ -109,7 +109,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterCaBundleMismatch",
-        part: Part::Webhook,
+        part: AlertedServer::Webhook,
         severity: "critical",
         expression: "max(roster_ca_bundle_mismatch) == 1",
         lasts: "5m",
@@ -125,7 +125,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterCertificateExpires",
-        part: Part::Webhook,
+        part: AlertedServer::Webhook,
         severity: "warning",
         expression: "min(roster_certificate_expiration_seconds) < 7 * 86400",
         lasts: "10m",
@@ -140,7 +140,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterTlsUntrusted",
-        part: Part::Webhook,
+        part: AlertedServer::Webhook,
         severity: "warning",
         expression: "sum(increase(roster_tls_handshake_errors_total{reason=\"untrusted\"}[10m])) > 0",
         lasts: "10m",
@@ -155,7 +155,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterReviewsUnchecked",
-        part: Part::Webhook,
+        part: AlertedServer::Webhook,
         severity: "warning",
         expression: "sum(rate(roster_admission_shed_total[5m])) > 0",
         lasts: "10m",
@@ -170,7 +170,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterReviewsSlow",
-        part: Part::Webhook,
+        part: AlertedServer::Webhook,
         severity: "warning",
         expression: "histogram_quantile(0.99, sum by (le) (rate(roster_admission_duration_seconds_bucket[5m]))) > 1",
         lasts: "10m",
@@ -184,7 +184,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterControllerNoLeader",
-        part: Part::Controller,
+        part: AlertedServer::Controller,
         severity: "critical",
         expression: "(sum(leader_election_master_status{name=\"roster-controller\"}) or vector(0)) != 1",
         lasts: "1m",
@@ -198,7 +198,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterControllerSlow",
-        part: Part::Controller,
+        part: AlertedServer::Controller,
         severity: "warning",
         expression: "histogram_quantile(0.99, sum by (le) \
                      (rate(roster_controller_programming_duration_seconds_bucket{origin=\"pods\"}[5m]))) > 5",
@@ -212,7 +212,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterControllerBacklog",
-        part: Part::Controller,
+        part: AlertedServer::Controller,
         severity: "warning",
         expression: "sum(roster_controller_queue_depth) > 100",
         lasts: "5m",
@@ -225,7 +225,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterControllerFailing",
-        part: Part::Controller,
+        part: AlertedServer::Controller,
         severity: "warning",
         expression: "sum(roster_controller_failing_services) > 0",
         lasts: "5m",
@@ -235,7 +235,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterControllerStuck",
-        part: Part::Controller,
+        part: AlertedServer::Controller,
         severity: "warning",
         // kube-controller-manager has the metric, too.
         expression: "max(workqueue_longest_running_processor_seconds and on (instance) roster_controller_failing_services) > 60",
@@ -249,7 +249,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterControllerContested",
-        part: Part::Controller,
+        part: AlertedServer::Controller,
         severity: "warning",
         expression: "sum(roster_controller_contested_services) > 0",
         lasts: "5m",
@@ -262,7 +262,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterEndpointsDrift",
-        part: Part::Shadow,
+        part: AlertedServer::Shadow,
         severity: "warning",
         expression: "max by (class) (roster_endpoints_drift_seconds{class!~\"slow|unsettled\"}) > 60",
         lasts: "1m",
@@ -276,7 +276,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterHealingContested",
-        part: Part::Shadow,
+        part: AlertedServer::Shadow,
         severity: "warning",
         expression: "sum(roster_endpoints_drift_contested_services) > 0",
         lasts: "5m",
@@ -286,7 +286,7 @@ pub const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "RosterHealingFails",
-        part: Part::Shadow,
+        part: AlertedServer::Shadow,
         severity: "warning",
         expression: "sum(increase(roster_endpoints_drift_heal_failures_total[10m])) > 0",
         lasts: "10m",
@@ -302,7 +302,7 @@ pub fn runbooks() -> String {
         "# Runbooks\n\nEach alert of the [chart](install.md#metrics-alerts-and-a-dashboard) has a section: what it \
                    means, and what to do.\nThe commands assume the namespace `roster-system`.\n"
             .to_owned();
-    for part in [Part::Any, Part::Webhook, Part::Controller, Part::Shadow] {
+    for part in [AlertedServer::Any, AlertedServer::Webhook, AlertedServer::Controller, AlertedServer::Shadow] {
         out.extend([format!("\n## {}\n", part.title())]);
         for alert in ALERTS.iter().filter(|alert| alert.part == part) {
             let Alert { name, severity, expression, lasts, summary, meaning, steps, .. } = alert;

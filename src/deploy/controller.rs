@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::{
     ManifestFile, ShadowPermissions,
     access::ServiceAccount,
-    hardening,
+    hardening::{self, Probes},
+    kustomization,
     names::{ADMIN_PORT, IMAGE, NAME, NAMESPACE},
     workload::{disruption_budget, namespace, spread},
 };
@@ -19,6 +20,9 @@ pub(super) const ONLY_COMPARES: &str = "--shadow";
 pub(super) const SENDS_EVENTS: &str = "--shadow-events";
 /// How old a difference is before it is healed.
 pub(super) const HEAL_AFTER: &str = "30s";
+
+/// The files of a kustomization.
+const FILES: [&str; 3] = ["namespace.yaml", "rbac.yaml", "deployment.yaml"];
 
 /// The account of a controller that writes.
 pub(super) fn account() -> ServiceAccount {
@@ -38,7 +42,7 @@ pub(super) fn all(permissions: &[Permission]) -> Vec<ManifestFile> {
         ManifestFile::new("controller/namespace.yaml", vec![namespace()]),
         ManifestFile::new("controller/rbac.yaml", account.all(permissions)),
         ManifestFile::new("controller/deployment.yaml", workload),
-        ManifestFile::new("controller/kustomization.yaml", vec![kustomization()]),
+        ManifestFile::new("controller/kustomization.yaml", vec![kustomization(&FILES)]),
         ManifestFile::new("controller/podmonitor.yaml", vec![pod_monitor(&meta(CONTROLLER))]),
     ]
 }
@@ -50,7 +54,7 @@ pub(super) fn shadow(permissions: &ShadowPermissions) -> Vec<ManifestFile> {
         ManifestFile::new("shadow/namespace.yaml", vec![namespace()]),
         ManifestFile::new("shadow/rbac.yaml", account.cluster_wide(&permissions.watching)),
         ManifestFile::new("shadow/deployment.yaml", vec![deployment(SHADOW, 1, &[ONLY_COMPARES])]),
-        ManifestFile::new("shadow/kustomization.yaml", vec![kustomization()]),
+        ManifestFile::new("shadow/kustomization.yaml", vec![kustomization(&FILES)]),
     ];
     for (does, flag, base, permissions) in [
         ("events", SENDS_EVENTS.to_owned(), "../../shadow", &permissions.events),
@@ -69,15 +73,6 @@ pub(super) fn shadow(permissions: &ShadowPermissions) -> Vec<ManifestFile> {
         all.push(ManifestFile::new(&format!("overlays/shadow-{does}/kustomization.yaml"), vec![kustomization]));
     }
     all
-}
-
-fn kustomization() -> Value {
-    json!({
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": ["namespace.yaml", "rbac.yaml", "deployment.yaml"],
-        "images": [{ "name": IMAGE, "newTag": env!("CARGO_PKG_VERSION") }],
-    })
 }
 
 fn labels(name: &str) -> Value {
@@ -133,8 +128,7 @@ fn pod(name: &str, args: &[&str]) -> Value {
 }
 
 fn container(name: &str, more: &[&str]) -> Value {
-    let probe =
-        |path: &str, period: u32, failures: u32| hardening::probe(json!({ "port": "admin" }), path, period, failures);
+    let probes = Probes::at(json!({ "port": "admin" }));
     let listen = format!("--admin-listen=:{ADMIN_PORT}");
     let args = [&["controller", &listen, "--log-format=json"], more].concat();
     json!({
@@ -144,10 +138,10 @@ fn container(name: &str, more: &[&str]) -> Value {
         "env": [{ "name": "POD_NAMESPACE", "valueFrom": { "fieldRef": { "fieldPath": "metadata.namespace" } } },
                 { "name": "POD_NAME", "valueFrom": { "fieldRef": { "fieldPath": "metadata.name" } } }],
         "ports": [{ "name": "admin", "containerPort": ADMIN_PORT, "protocol": "TCP" }],
-        "startupProbe": probe("/livez", 1, 60),
+        "startupProbe": probes.startup(),
         // A follower is ready as well: its copy of the cluster is complete.
-        "readinessProbe": probe("/readyz", 5, 1),
-        "livenessProbe": probe("/livez", 10, 3),
+        "readinessProbe": probes.readiness(),
+        "livenessProbe": probes.liveness(),
         "resources": {
             "requests": { "cpu": "100m", "memory": "128Mi" },
             "limits": { "memory": "1Gi" },

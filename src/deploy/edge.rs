@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{
     ManifestFile,
     access::ServiceAccount,
-    hardening,
+    hardening::{self, Probes},
+    kustomization,
     names::{IMAGE, NAME},
 };
 
@@ -29,18 +30,13 @@ pub(super) fn all(permissions: &[Permission]) -> Vec<ManifestFile> {
     let account = account(EDGE);
     let mut rbac = vec![namespace()];
     rbac.extend(account.cluster_wide(permissions));
-    let kustomization = json!({
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": ["rbac.yaml", "daemonset.yaml"],
-        // An address that every node reaches without kube-proxy.
-        "configMapGenerator": [{
-            "name": EDGE,
-            "namespace": EDGE,
-            "literals": ["host=api.example.com", "port=6443"],
-        }],
-        "images": [{ "name": IMAGE, "newTag": env!("CARGO_PKG_VERSION") }],
-    });
+    let mut kustomization = kustomization(&["rbac.yaml", "daemonset.yaml"]);
+    // An address that every node reaches without kube-proxy.
+    kustomization["configMapGenerator"] = json!([{
+        "name": EDGE,
+        "namespace": EDGE,
+        "literals": ["host=api.example.com", "port=6443"],
+    }]);
     vec![
         ManifestFile::new("edge/rbac.yaml", rbac),
         ManifestFile::new("edge/daemonset.yaml", vec![daemon_set()]),
@@ -127,9 +123,7 @@ fn pod() -> Value {
 }
 
 fn container() -> Value {
-    let probe = |path: &str, period: u32, failures: u32| {
-        hardening::probe(json!({ "host": "127.0.0.1", "port": ADMIN_PORT }), path, period, failures)
-    };
+    let probes = Probes::at(json!({ "host": "127.0.0.1", "port": ADMIN_PORT }));
     let from_config = |name: &str, key: &str| json!({ "name": name, "valueFrom": { "configMapKeyRef": { "name": EDGE, "key": key } } });
     json!({
         "name": "edge",
@@ -152,10 +146,10 @@ fn container() -> Value {
             // Freed memory returns to the system at once: a tenth of what a proxy takes, and edge nodes are small.
             { "name": "MIMALLOC_PURGE_DELAY", "value": "0" },
         ],
-        "startupProbe": probe("/livez", 1, 60),
+        "startupProbe": probes.startup(),
         // Without the API server it is ready from its saved state.
-        "readinessProbe": probe("/readyz", 5, 1),
-        "livenessProbe": probe("/livez", 10, 3),
+        "readinessProbe": probes.readiness(),
+        "livenessProbe": probes.liveness(),
         "resources": {
             "requests": { "cpu": "20m", "memory": "64Mi" },
             "limits": { "memory": "512Mi" },

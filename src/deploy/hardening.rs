@@ -31,8 +31,30 @@ pub(super) fn container() -> Value {
     })
 }
 
-/// A probe of a path of health.
-pub(super) fn probe(mut http: Value, path: &str, period: u32, failures: u32) -> Value {
-    http["path"] = path.into();
-    json!({ "httpGet": http, "periodSeconds": period, "timeoutSeconds": 2, "failureThreshold": failures })
+/// The probes of a container, which are the same for all servers.
+pub(super) struct Probes(Value);
+
+impl Probes {
+    /// Probes of the admin listener at this place.
+    pub(super) fn at(http: Value) -> Self {
+        Self(http)
+    }
+
+    pub(super) fn startup(&self) -> Value {
+        self.probe("/livez", 1, 60)
+    }
+
+    pub(super) fn readiness(&self) -> Value {
+        self.probe("/readyz", 5, 1)
+    }
+
+    pub(super) fn liveness(&self) -> Value {
+        self.probe("/livez", 10, 3)
+    }
+
+    fn probe(&self, path: &str, period: u32, failures: u32) -> Value {
+        let mut http = self.0.clone();
+        http["path"] = path.into();
+        json!({ "httpGet": http, "periodSeconds": period, "timeoutSeconds": 2, "failureThreshold": failures })
+    }
 }

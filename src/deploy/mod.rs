@@ -88,6 +88,16 @@ fn account() -> ServiceAccount {
     ServiceAccount { name: names::NAME, namespace: names::NAMESPACE, labels: names::labels }
 }
 
+/// The kustomization of these files, with the image of this version.
+fn kustomization(resources: &[&str]) -> Value {
+    json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": resources,
+        "images": [{ "name": names::IMAGE, "newTag": env!("CARGO_PKG_VERSION") }],
+    })
+}
+
 /// All manifests, for servers that need these permissions.
 pub fn files(permissions: &ServerPermissions) -> Vec<ManifestFile> {
     let account = account();
@@ -104,13 +114,7 @@ pub fn files(permissions: &ServerPermissions) -> Vec<ManifestFile> {
         ManifestFile::new("base/webhooks.yaml", vec![webhooks::mutating(), webhooks::validating()]),
     ];
     let resources: Vec<&str> = all.iter().filter_map(|f| f.path.strip_prefix("base/")).collect();
-    let kustomization = json!({
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": resources,
-        "images": [{ "name": names::IMAGE, "newTag": env!("CARGO_PKG_VERSION") }],
-    });
-    all.push(ManifestFile::new("base/kustomization.yaml", vec![kustomization]));
+    all.push(ManifestFile::new("base/kustomization.yaml", vec![kustomization(&resources)]));
     all.extend(overlays::all());
     all.extend(controller::all(&permissions.controller));
     all.extend(controller::shadow(&permissions.shadow));

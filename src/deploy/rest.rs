@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    ManifestFile, hardening,
+    ManifestFile,
+    hardening::{self, Probes},
+    kustomization,
     names::{ADMIN_PORT, IMAGE, NAME, NAMESPACE},
     workload::{disruption_budget, namespace, spread},
 };
@@ -15,12 +17,7 @@ pub(super) const PORT: u16 = 8080;
 
 /// All manifests of the REST API.
 pub(super) fn all() -> Vec<ManifestFile> {
-    let kustomization = json!({
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": ["namespace.yaml", "deployment.yaml", "service.yaml"],
-        "images": [{ "name": IMAGE, "newTag": env!("CARGO_PKG_VERSION") }],
-    });
+    let kustomization = kustomization(&["namespace.yaml", "deployment.yaml", "service.yaml"]);
     vec![
         ManifestFile::new("rest/namespace.yaml", vec![namespace()]),
         ManifestFile::new("rest/deployment.yaml", vec![account(), deployment(), disruption_budget(REST, &meta())]),
@@ -72,8 +69,7 @@ fn pod() -> Value {
 }
 
 fn container() -> Value {
-    let probe =
-        |path: &str, period: u32, failures: u32| hardening::probe(json!({ "port": "admin" }), path, period, failures);
+    let probes = Probes::at(json!({ "port": "admin" }));
     json!({
         "name": REST,
         "image": IMAGE,
@@ -82,9 +78,9 @@ fn container() -> Value {
             { "name": "http", "containerPort": PORT, "protocol": "TCP" },
             { "name": "admin", "containerPort": ADMIN_PORT, "protocol": "TCP" },
         ],
-        "startupProbe": probe("/livez", 1, 60),
-        "readinessProbe": probe("/readyz", 5, 1),
-        "livenessProbe": probe("/livez", 10, 3),
+        "startupProbe": probes.startup(),
+        "readinessProbe": probes.readiness(),
+        "livenessProbe": probes.liveness(),
         "resources": {
             "requests": { "cpu": "50m", "memory": "64Mi" },
             // What bodies, objects and answers may take together.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::hardening;
+use super::hardening::{self, Probes};
 use super::names::{ADMIN_PORT, IMAGE, NAME, NAMESPACE, SERVICE, WEBHOOK_PORT, labels, meta};
 
 /// The flag of a webhook that issues its certificate.
@@ -61,8 +61,7 @@ pub(super) fn spread(name: &str, key: &str) -> Value {
 }
 
 fn container() -> Value {
-    let probe =
-        |path: &str, period: u32, failures: u32| hardening::probe(json!({ "port": "admin" }), path, period, failures);
+    let probes = Probes::at(json!({ "port": "admin" }));
     json!({
         "name": NAME,
         "image": IMAGE,
@@ -81,9 +80,9 @@ fn container() -> Value {
             { "name": "admin", "containerPort": ADMIN_PORT, "protocol": "TCP" },
         ],
         // Readiness depends on the caBundles, which may take a while to write; a restart would not help.
-        "startupProbe": probe("/livez", 1, 60),
-        "readinessProbe": probe("/readyz", 5, 1),
-        "livenessProbe": probe("/livez", 10, 3),
+        "startupProbe": probes.startup(),
+        "readinessProbe": probes.readiness(),
+        "livenessProbe": probes.liveness(),
         // The image has no shell.
         "lifecycle": { "preStop": { "sleep": { "seconds": PRE_STOP_SECONDS } } },
         "resources": {

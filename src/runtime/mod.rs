@@ -14,6 +14,7 @@ pub mod certificates;
 pub mod clock;
 pub(crate) mod file_lock;
 pub mod files;
+pub(crate) mod known_method;
 pub mod net;
 pub(crate) mod places;
 pub(crate) mod pretty_json;

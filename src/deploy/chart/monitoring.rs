@@ -10,7 +10,7 @@ use super::{
     webhook,
 };
 use crate::deploy::{
-    alerts::{ALERTS, Alert, Part},
+    alerts::{ALERTS, Alert, AlertedServer},
     controller,
     names::{ADMIN_PORT, NAME, meta},
     rest,
@@ -81,14 +81,16 @@ fn service_monitor(meta: &Value, condition: &str) -> [Template; 2] {
 }
 
 fn rules() -> Value {
-    let of = |part: Part| {
+    let of = |part: AlertedServer| {
         let rules: Vec<Value> = ALERTS.iter().filter(|alert| alert.part == part).map(rule).collect();
         json!({ "name": part.group(), "rules": rules })
     };
-    let mut groups = vec![of(Part::Any)];
-    for (part, condition) in
-        [(Part::Webhook, webhook::ENABLED.to_owned()), (Part::Controller, writes()), (Part::Shadow, compares())]
-    {
+    let mut groups = vec![of(AlertedServer::Any)];
+    for (part, condition) in [
+        (AlertedServer::Webhook, webhook::ENABLED.to_owned()),
+        (AlertedServer::Controller, writes()),
+        (AlertedServer::Shadow, compares()),
+    ] {
         groups.extend(items_if(&condition, [of(part)]));
     }
     let rules = json!({

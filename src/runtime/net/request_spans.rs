@@ -3,12 +3,14 @@
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
-    http::Method,
     middleware::{self, Next},
     response::Response,
 };
 
-use crate::runtime::telemetry::traces::{EndsSpan, Tracer};
+use crate::runtime::{
+    known_method::known_method,
+    telemetry::traces::{EndsSpan, Tracer},
+};
 
 /// The router of a listener, whose requests have spans if `tracer` makes some: [`Span::of`](crate::runtime::telemetry::traces::Span::of)
 /// finds that of a request. What is sent to others on behalf of the request has the span as its parent.
@@ -25,7 +27,8 @@ async fn record(State(tracer): State<Tracer>, mut request: Request, next: Next) 
         return next.run(request).await;
     }
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let method = known(request.method());
+    // As the semantic conventions have it.
+    let method = known_method(request.method()).unwrap_or("_OTHER");
     let span = tracer.request(request.headers(), || match &route {
         Some(route) => format!("{method} {}", route.as_str()),
         None => method.to_owned(),
@@ -43,19 +46,4 @@ async fn record(State(tracer): State<Tracer>, mut request: Request, next: Next) 
         ends.0.fail();
     }
     response
-}
-
-/// The method, of a small set whatever a client sends.
-fn known(method: &Method) -> &'static str {
-    match method.as_str() {
-        "GET" => "GET",
-        "HEAD" => "HEAD",
-        "POST" => "POST",
-        "PUT" => "PUT",
-        "PATCH" => "PATCH",
-        "DELETE" => "DELETE",
-        "OPTIONS" => "OPTIONS",
-        // As the semantic conventions have it.
-        _ => "_OTHER",
-    }
 }

@@ -14,7 +14,10 @@ use prometheus_client::{
 };
 
 use super::part::TLS;
-use crate::runtime::net::{Health, TlsOptions};
+use crate::runtime::{
+    known_method::known_method,
+    net::{Health, TlsOptions},
+};
 
 /// Labels of an answered request. All values come from small sets: the route is the template, not the
 /// path, and a method that HTTP does not define is `other`.
@@ -100,7 +103,7 @@ impl RestMetrics {
 
     /// Counts an answered request.
     pub fn answered(&self, route: &str, method: &http::Method, code: u16, took: Duration) {
-        let method = method_label(method);
+        let method = known_method(method).unwrap_or("other");
         self.requests.get_or_create(&RequestLabels { route: route.to_owned(), method, code }).inc();
         self.seconds.get_or_create(&RouteLabels { route: route.to_owned(), method }).observe(took.as_secs_f64());
     }
@@ -125,18 +128,4 @@ pub fn example_metrics(health: &Health) {
     metrics.answered("/v1/plan", &http::Method::POST, 200, Duration::ZERO);
     metrics.planned(false);
     TlsOptions::example(&TLS, health);
-}
-
-/// The label of a method, from a small set whatever a client sends.
-fn method_label(method: &http::Method) -> &'static str {
-    match method.as_str() {
-        "GET" => "GET",
-        "HEAD" => "HEAD",
-        "POST" => "POST",
-        "PUT" => "PUT",
-        "PATCH" => "PATCH",
-        "DELETE" => "DELETE",
-        "OPTIONS" => "OPTIONS",
-        _ => "other",
-    }
 }

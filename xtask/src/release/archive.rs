@@ -1,10 +1,9 @@
 //! The archives: a folder with the program and its files, for each architecture.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::contents::{self, Content};
 use super::pack::{Tar, gzip};
@@ -14,12 +13,11 @@ use crate::steps::Outcome;
 /// Writes the archives.
 pub(super) fn write(release: &Release) -> Result<Outcome> {
     let contents = contents::all(release)?;
-    for (&architecture, program) in &release.programs {
-        let program = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
+    for (architecture, program) in release.read_programs()? {
         let archive = gzip(&tar(release, architecture, &program, &contents)?)?;
         let name = release.archive(architecture);
         println!("    {name}: {} files, {} bytes", contents.len() + 1, archive.len());
-        fs::write(release.folder.join(&name), archive).with_context(|| format!("writing {name}"))?;
+        release.write(&name, archive)?;
     }
     Ok(Outcome::Passed)
 }

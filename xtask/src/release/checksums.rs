@@ -1,5 +1,6 @@
 //! The checksums of a release, in the format of `sha256sum`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 
@@ -12,16 +13,21 @@ use crate::steps::Outcome;
 
 /// Writes the checksums of all files in the folder.
 pub(super) fn write(release: &Release) -> Result<Outcome> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(&release.folder).context("reading the folder of the release")? {
-        names.push(entry?.file_name().to_string_lossy().into_owned());
-    }
-    names.sort();
     let mut text = String::new();
-    for name in names.iter().filter(|name| *name != CHECKSUMS) {
-        let bytes = fs::read(release.folder.join(name)).with_context(|| format!("reading {name}"))?;
-        writeln!(text, "{}  {name}", sha256(&bytes))?;
+    for (name, digest) in digests(release)? {
+        writeln!(text, "{digest}  {name}")?;
     }
-    fs::write(release.folder.join(CHECKSUMS), text).context("writing the checksums")?;
+    release.write(CHECKSUMS, text)?;
     Ok(Outcome::Passed)
+}
+
+/// The SHA-256 of each file that is in the folder, in order.
+pub(super) fn digests(release: &Release) -> Result<BTreeMap<String, String>> {
+    let mut digests = BTreeMap::new();
+    for entry in fs::read_dir(&release.folder).context("reading the folder of the release")? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let digest = sha256(&release.read(&name)?);
+        digests.insert(name, digest);
+    }
+    Ok(digests)
 }

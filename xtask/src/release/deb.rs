@@ -1,7 +1,6 @@
 //! The Debian packages: an archive of `ar` with a control file and the files to install.
 
 use std::fmt::Write as _;
-use std::fs;
 
 use anyhow::{Context, Result};
 
@@ -26,12 +25,11 @@ impl Release {
 /// Writes the packages.
 pub(super) fn write(release: &Release) -> Result<Outcome> {
     let contents = installed(contents::all(release)?)?;
-    for (&architecture, program) in &release.programs {
-        let program = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
+    for (architecture, program) in release.read_programs()? {
         let package = package(release, architecture, &program, &contents)?;
         let name = release.debian_package(architecture);
         println!("    {name}: {} bytes", package.len());
-        fs::write(release.folder.join(&name), package).with_context(|| format!("writing {name}"))?;
+        release.write(&name, package)?;
     }
     Ok(Outcome::Passed)
 }

@@ -34,15 +34,9 @@ const LAYER_TYPE: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
 /// Writes the image.
 pub(super) fn write(release: &Release) -> Result<Outcome> {
-    let mut programs = BTreeMap::new();
-    for (&architecture, path) in &release.programs {
-        let program = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
-        programs.insert(architecture, program);
-    }
+    let programs = release.read_programs()?;
     let license = fs::read(paths::root().join("LICENSE")).context("reading LICENSE")?;
-    let third_party = release.folder.join(licenses::FILE);
-    let third_party = fs::read(&third_party).with_context(|| format!("reading {}", third_party.display()))?;
-    let documents = [("LICENSE", license), (licenses::FILE, third_party)];
+    let documents = [("LICENSE", license), (licenses::FILE, release.read(licenses::FILE)?)];
     let image = layout(release, &about(release)?, &programs, &documents)?;
     let file = release.image();
     println!(
@@ -50,7 +44,7 @@ pub(super) fn write(release: &Release) -> Result<Outcome> {
         image.len(),
         release.programs.keys().map(|a| a.short()).collect::<Vec<_>>().join(", ")
     );
-    fs::write(release.folder.join(&file), image).with_context(|| format!("writing {file}"))?;
+    release.write(&file, image)?;
     Ok(Outcome::Passed)
 }
 

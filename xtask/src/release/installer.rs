@@ -18,6 +18,6 @@ pub(super) fn write(release: &Release) -> Result<Outcome> {
     let address = release.url("")?;
     let filled = script.replace("@VERSION@", &release.version).replace("@URL@", address.trim_end_matches('/'));
     ensure!(!filled.contains(":-@"), "packaging/{FILE} has a placeholder that is unknown");
-    fs::write(release.folder.join(FILE), filled).with_context(|| format!("writing {FILE}"))?;
+    release.write(FILE, filled)?;
     Ok(Outcome::Passed)
 }

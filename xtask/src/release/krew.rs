@@ -1,9 +1,8 @@
 //! The manifest of krew, with which kubectl installs `kubectl roster`.
 
 use std::fmt::Write as _;
-use std::fs;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::pack::sha256;
 use super::{Release, files};
@@ -17,8 +16,8 @@ pub(super) fn write(release: &Release) -> Result<Outcome> {
     let mut platforms = String::new();
     for architecture in release.programs.keys() {
         let archive = release.archive(*architecture);
-        let bytes = fs::read(release.folder.join(&archive)).with_context(|| format!("reading {archive}"))?;
-        let (arch, url, digest) = (architecture.short(), release.url(&archive)?, sha256(&bytes));
+        let (arch, url) = (architecture.short(), release.url(&archive)?);
+        let digest = sha256(&release.read(&archive)?);
         write!(
             platforms,
             "  - selector:
@@ -56,6 +55,6 @@ spec:
         release.version,
         files::repository()?,
     );
-    fs::write(release.folder.join(FILE), manifest).with_context(|| format!("writing {FILE}"))?;
+    release.write(FILE, manifest)?;
     Ok(Outcome::Passed)
 }

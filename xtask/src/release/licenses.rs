@@ -33,7 +33,7 @@ pub(super) fn write(release: &Release) -> Result<Outcome> {
     let crates = crates::of_program()?;
     let text = document(&crates)?;
     println!("    {} crates, {} bytes", crates.len(), text.len());
-    fs::write(release.folder.join(FILE), text).with_context(|| format!("writing {FILE}"))?;
+    release.write(FILE, text)?;
     Ok(Outcome::Passed)
 }
 

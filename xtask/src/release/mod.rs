@@ -74,17 +74,25 @@ impl Release {
         let folder = arguments.out.clone().unwrap_or_else(|| paths::target().join("release-files"));
         let (commit, epoch) = (git("rev-parse HEAD")?, git("log -1 --format=%ct")?);
         let epoch = epoch.parse().context("the time of the commit")?;
-        Ok(Self { folder, version: version()?, commit, epoch, programs: BTreeMap::new() })
+        let version = files::package()?["version"].as_str().context("the version of `roster`")?.to_owned();
+        Ok(Self { folder, version, commit, epoch, programs: BTreeMap::new() })
     }
-}
 
-/// The version of the workspace.
-fn version() -> Result<String> {
-    let metadata = capture("cargo", "metadata --no-deps --format-version 1 --offline")?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
-    let packages = metadata["packages"].as_array().into_iter().flatten();
-    let version = packages.clone().find(|p| p["name"] == "roster").and_then(|p| p["version"].as_str());
-    version.map(str::to_owned).context("Cargo.toml has no package `roster`")
+    /// The program of each architecture.
+    fn read_programs(&self) -> Result<BTreeMap<Architecture, Vec<u8>>> {
+        let read = |path: &PathBuf| fs::read(path).with_context(|| format!("reading {}", path.display()));
+        self.programs.iter().map(|(architecture, path)| Ok((*architecture, read(path)?))).collect()
+    }
+
+    /// A file that is in the folder already.
+    fn read(&self, name: &str) -> Result<Vec<u8>> {
+        fs::read(self.folder.join(name)).with_context(|| format!("reading {name}"))
+    }
+
+    /// Writes a file into the folder.
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> Result<()> {
+        fs::write(self.folder.join(name), bytes).with_context(|| format!("writing {name}"))
+    }
 }
 
 /// Creates the folder. What another release left there would be in the checksums of this one.

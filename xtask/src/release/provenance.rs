@@ -1,11 +1,9 @@
 //! The provenance: which files were made, of which commit, and how. It is a statement of in-toto with a predicate of SLSA.
 
-use std::fs;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::pack::sha256;
+use super::checksums::digests;
 use super::{Release, files, toolchain};
 use crate::steps::Outcome;
 
@@ -14,20 +12,11 @@ const PREDICATE_TYPE: &str = "https://slsa.dev/provenance/v1";
 
 /// Writes the statement about all files that are in the folder.
 pub(super) fn write(release: &Release) -> Result<Outcome> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(&release.folder).context("reading the folder of the release")? {
-        names.push(entry?.file_name().to_string_lossy().into_owned());
-    }
-    names.sort();
-    let mut subjects = Vec::new();
-    for name in names.iter().filter(|name| **name != release.provenance()) {
-        let bytes = fs::read(release.folder.join(name)).with_context(|| format!("reading {name}"))?;
-        subjects.push(json!({ "name": name, "digest": { "sha256": sha256(&bytes) } }));
-    }
+    let subject = |(name, digest)| json!({ "name": name, "digest": { "sha256": digest } });
+    let subjects: Vec<Value> = digests(release)?.into_iter().map(subject).collect();
     println!("    {} files", subjects.len());
     let statement = statement(release, &files::repository()?, &subjects, &toolchain::materials()?);
-    fs::write(release.folder.join(release.provenance()), serde_json::to_vec_pretty(&statement)?)
-        .context("writing the provenance")?;
+    release.write(&release.provenance(), serde_json::to_vec_pretty(&statement)?)?;
     Ok(Outcome::Passed)
 }
 

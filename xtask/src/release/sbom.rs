@@ -1,7 +1,6 @@
 //! The bill of materials: what the program is made of, as CycloneDX.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -17,8 +16,7 @@ pub(super) fn write(release: &Release) -> Result<Outcome> {
     let document = document(release, &files::package()?, &crates)?;
     let file = release.bill_of_materials();
     println!("    {file}: {} components", document["components"].as_array().map_or(0, Vec::len));
-    fs::write(release.folder.join(&file), serde_json::to_vec_pretty(&document)?)
-        .with_context(|| format!("writing {file}"))?;
+    release.write(&file, serde_json::to_vec_pretty(&document)?)?;
     Ok(Outcome::Passed)
 }
 

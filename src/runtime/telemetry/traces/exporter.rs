@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use axum::{
     body::{Body, to_bytes},
     http::{HeaderValue, Method, Request, StatusCode, Uri, header},
@@ -12,6 +12,7 @@ use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::TokioExecutor,
 };
+use rustls::{ClientConfig, RootCertStore};
 use tokio::{
     sync::{
         mpsc::{self, error::TryRecvError},
@@ -21,12 +22,13 @@ use tokio::{
 };
 
 use super::{
+    collector_url::CollectorUrl,
     otlp_json::{self, TraceResource},
     span::FinishedSpan,
     trace_metrics::{SpanResult, TraceMetrics},
     tracer::{QUEUE, Queued, Tracer},
 };
-use crate::runtime::{clock::Clock, telemetry::registry::MetricsRegistry};
+use crate::runtime::{clock::Clock, telemetry::registry::MetricsRegistry, tls::provider};
 
 /// Most spans of a request.
 const BATCH: usize = 512;
@@ -40,8 +42,8 @@ const MAX_ANSWER: usize = 64 << 10;
 /// Where traces go, and how many.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceOptions {
-    /// The URL of the collector. Without a path, `/v1/traces` is added.
-    pub endpoint: Uri,
+    /// The collector.
+    pub endpoint: CollectorUrl,
     /// The share of the traces that begin here which is recorded, from 0 to 1.
     pub share: f64,
     /// The name of the program in traces.
@@ -86,12 +88,12 @@ impl SpanBatch {
 impl TraceExporter {
     /// A tracer, and the exporter of its spans, which is to [run](Self::run). The metric of spans is added to `metrics`.
     pub fn new(options: TraceOptions, clock: &Clock, metrics: &MetricsRegistry) -> anyhow::Result<(Tracer, Self)> {
-        let TraceOptions { endpoint, share, service, instance } = options;
+        let TraceOptions { endpoint: CollectorUrl(endpoint), share, service, instance } = options;
         let counted = TraceMetrics::default();
         metrics.register(|registry| counted.register(registry));
         let (sender, queue) = mpsc::channel(QUEUE);
         let tracer = Tracer::new(sender, counted.clone(), share, clock.clone());
-        let (endpoint, resource) = (with_path(endpoint)?, TraceResource { service, instance });
+        let resource = TraceResource { service, instance };
         let client = Client::builder(TokioExecutor::new()).build(connector(&endpoint)?);
         Ok((tracer, Self { endpoint, resource, client, queue, metrics: counted, is_failing: false }))
     }
@@ -151,28 +153,14 @@ impl TraceExporter {
     }
 }
 
-/// The endpoint with the path of the specification, unless it has another one.
-fn with_path(endpoint: Uri) -> anyhow::Result<Uri> {
-    let is_http = matches!(endpoint.scheme_str(), Some("http" | "https"));
-    ensure!(is_http && endpoint.host().is_some(), "{endpoint} is not a URL such as http://127.0.0.1:4318");
-    if endpoint.path() != "/" {
-        return Ok(endpoint);
-    }
-    let mut parts = endpoint.into_parts();
-    parts.path_and_query = Some("/v1/traces".parse()?);
-    Ok(Uri::from_parts(parts)?)
-}
-
 /// Connects with TLS if the endpoint has it, and trusts the CAs of the system (or those of `SSL_CERT_FILE`) then.
 fn connector(endpoint: &Uri) -> anyhow::Result<HttpsConnector<HttpConnector>> {
-    // An error means that a provider is installed already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = HttpsConnectorBuilder::new();
     let config = if endpoint.scheme_str() == Some("https") {
-        HttpsConnectorBuilder::new().with_native_roots().context("the CAs of the system")?
+        builder.with_provider_and_native_roots(provider()).context("the CAs of the system")?
     } else {
-        let nobody = rustls::RootCertStore::empty();
-        HttpsConnectorBuilder::new()
-            .with_tls_config(rustls::ClientConfig::builder().with_root_certificates(nobody).with_no_client_auth())
+        let config = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions()?;
+        builder.with_tls_config(config.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
     };
     Ok(config.https_or_http().enable_http1().build())
 }

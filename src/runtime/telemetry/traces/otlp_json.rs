@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use super::span::{FinishedSpan, SpanKind, SpanValue};
+use crate::runtime::build_info;
 
 /// The program that sends spans.
 #[derive(Clone, Debug)]
@@ -125,7 +126,7 @@ pub(super) fn body<'a>(
     resource: &TraceResource,
     spans: impl Iterator<Item = &'a FinishedSpan>,
 ) -> serde_json::Result<Vec<u8>> {
-    let version = env!("CARGO_PKG_VERSION");
+    let version = build_info::VERSION;
     let mut attributes = vec![
         Attribute { key: "service.name", value: AnyValue::Text(resource.service.to_owned()) },
         Attribute { key: "service.version", value: AnyValue::Text(version.to_owned()) },

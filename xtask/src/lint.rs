@@ -53,6 +53,7 @@ pub(crate) fn all(steps: &mut Steps) {
     steps.run("tidy", tidy::check);
     steps.run("core purity", core_is_pure);
     steps.run("one crypto provider", one_crypto_provider);
+    steps.run("lock file of the fuzz targets", fuzz_lock);
     steps.run("clippy, everything", || check("clippy --workspace --all-targets --all-features -- -D warnings"));
     steps.run("rustdoc", rustdoc);
     steps.run("deny", deny);
@@ -88,6 +89,12 @@ fn core_is_pure() -> Result<Outcome> {
         );
         println!("    {package}: {} crates, none of them async, HTTP or TLS", found.len() - 1);
     }
+    Ok(Outcome::Passed)
+}
+
+/// The fuzz targets are a workspace of their own: what Roster depends on changes their lock file as well.
+fn fuzz_lock() -> Result<Outcome> {
+    capture("cargo", "metadata --locked --format-version 1 --manifest-path fuzz/Cargo.toml")?;
     Ok(Outcome::Passed)
 }
 

@@ -40,22 +40,34 @@ fn set(name: &str) -> PathBuf {
     chart().join("ci").join(format!("{name}-values.yaml"))
 }
 
-/// The program; another version of it may be named.
-fn helm_program() -> OsString {
-    std::env::var_os("ROSTER_HELM").unwrap_or_else(|| "helm".into())
+/// `helm`, and the version of it that `ROSTER_HELM` names.
+fn helm_programs() -> Vec<OsString> {
+    ["helm".into()].into_iter().chain(std::env::var_os("ROSTER_HELM")).collect()
 }
 
-/// Runs `helm` against the control plane; its output, if it ended well.
-fn try_helm(plane: &ControlPlane, args: &[&str]) -> Result<String, String> {
-    let ran = Command::new(helm_program()).arg("--kubeconfig").arg(plane.kubeconfig()).args(args).output();
-    let out = ran.map_err(|error| error.to_string())?;
-    let text = String::from_utf8_lossy(&out.stdout).into_owned();
-    if out.status.success() { Ok(text) } else { Err(text + &String::from_utf8_lossy(&out.stderr)) }
+/// A version of `helm`, and the control plane that it talks to.
+struct Helm<'a> {
+    program: OsString,
+    plane: &'a ControlPlane,
 }
 
-/// The same, and it must end well.
-fn helm(plane: &ControlPlane, args: &[&str]) -> String {
-    try_helm(plane, args).unwrap_or_else(|told| panic!("helm {args:?}: {told}"))
+impl<'a> Helm<'a> {
+    fn of(plane: &'a ControlPlane) -> Self {
+        Self { program: "helm".into(), plane }
+    }
+
+    /// Its output, if it ended well.
+    fn try_run(&self, args: &[&str]) -> Result<String, String> {
+        let ran = Command::new(&self.program).arg("--kubeconfig").arg(self.plane.kubeconfig()).args(args).output();
+        let out = ran.map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        if out.status.success() { Ok(text) } else { Err(text + &String::from_utf8_lossy(&out.stderr)) }
+    }
+
+    /// The same, and it must end well.
+    fn run(&self, args: &[&str]) -> String {
+        self.try_run(args).unwrap_or_else(|told| panic!("{} {args:?}: {told}", self.program.display()))
+    }
 }
 
 /// The chart with a set of values, as `helm` gets them, for the namespace of the manifests.
@@ -91,10 +103,8 @@ fn an_api_server_takes_every_set_of_values() {
     sets.sort();
     assert!(sets.len() >= 6);
     for values in sets {
-        let text = helm(
-            &plane,
-            &[&release(&chart(), &values, &["template", NAME])[..], &["--kube-version", "1.37.0"]].concat(),
-        );
+        let text = Helm::of(&plane)
+            .run(&[&release(&chart(), &values, &["template", NAME])[..], &["--kube-version", "1.37.0"]].concat());
         let objects = text.matches("\nkind: ").count();
         let told = kubectl_well(&plane, "apply --server-side --dry-run=server -f -", &text);
         let taken = told.lines().filter(|line| line.ends_with("serverside-applied (server dry run)")).count();
@@ -168,50 +178,57 @@ fn older_chart(dir: &Path) -> PathBuf {
 #[test]
 #[ignore = "needs the programs of a control plane: cargo xtask test cluster"]
 fn a_release_is_installed_upgraded_and_removed() {
-    let dir = tempfile::tempdir().unwrap();
-    let plane = start(dir.path());
+    for program in helm_programs() {
+        let dir = tempfile::tempdir().unwrap();
+        let plane = start(dir.path());
+        installed_upgraded_and_removed(dir.path(), &Helm { program, plane: &plane });
+    }
+}
+
+fn installed_upgraded_and_removed(dir: &Path, helm: &Helm<'_>) {
+    let plane = helm.plane;
     let (chart, default) = (chart(), set("default"));
-    let older = older_chart(dir.path());
-    helm(&plane, &[&release(&older, &default, &["install", NAME])[..], &["--create-namespace"]].concat());
+    let older = older_chart(dir);
+    helm.run(&[&release(&older, &default, &["install", NAME])[..], &["--create-namespace"]].concat());
     let policy = json!({
         "apiVersion": "roster.dev/v1alpha1", "kind": "EndpointPolicy", "metadata": { "name": "flat" },
         "spec": { "defaultMode": "audit", "namespaces": ["shop"] },
     });
-    kubectl_well(&plane, "wait --for=condition=Established --timeout=30s crd/endpointpolicies.roster.dev", "");
-    kubectl_well(&plane, "create -f -", &policy.to_string());
-    write_bundles(&plane);
+    kubectl_well(plane, "wait --for=condition=Established --timeout=30s crd/endpointpolicies.roster.dev", "");
+    kubectl_well(plane, "create -f -", &policy.to_string());
+    write_bundles(plane);
 
     // From the older CRD to each set, one after the other, and back.
     for name in ["default", "ha", "everything", "one-replica", "beside", "default"] {
         // Without it, Helm 3 keeps the values of before where a set has none.
-        helm(&plane, &release(&chart, &set(name), &["upgrade", NAME, "--reset-values"]));
-        the_release_is_whole(&plane);
-        let told = kubectl_well(&plane, &format!("get crd {CRD} -o json"), "");
+        helm.run(&release(&chart, &set(name), &["upgrade", NAME, "--reset-values"]));
+        the_release_is_whole(plane);
+        let told = kubectl_well(plane, &format!("get crd {CRD} -o json"), "");
         let crd: Value = serde_json::from_str(&told).unwrap();
         assert_eq!(crd["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["name"], SERVICE, "{name}: {told}");
         assert_eq!(crd["status"]["storedVersions"], json!(["v1alpha1", "v1"]), "{name}");
     }
     // What a set turns on is gone with it.
-    let deployments = kubectl_well(&plane, &format!("get deployments -n {NAMESPACE} -o name"), "");
+    let deployments = kubectl_well(plane, &format!("get deployments -n {NAMESPACE} -o name"), "");
     assert_eq!(deployments, format!("deployment.apps/{NAME}\n"));
-    helm(&plane, &["rollback", NAME, "3", "--namespace", NAMESPACE]);
-    the_release_is_whole(&plane);
+    helm.run(&["rollback", NAME, "3", "--namespace", NAMESPACE]);
+    the_release_is_whole(plane);
 
-    helm(&plane, &["uninstall", NAME, "--namespace", NAMESPACE]);
+    helm.run(&["uninstall", NAME, "--namespace", NAMESPACE]);
     let kinds =
         [CONFIGURATIONS, "validatingadmissionpolicies,validatingadmissionpolicybindings", "clusterroles"].join(",");
-    let left = kubectl_well(&plane, &format!("get {kinds} -l app.kubernetes.io/part-of=roster -o name"), "");
+    let left = kubectl_well(plane, &format!("get {kinds} -l app.kubernetes.io/part-of=roster -o name"), "");
     assert_eq!(left, "");
     // Policies stay, and the next release takes them over.
-    let policies = kubectl_well(&plane, "get endpointpolicies.v1alpha1.roster.dev -o name", "");
+    let policies = kubectl_well(plane, "get endpointpolicies.v1alpha1.roster.dev -o name", "");
     assert_eq!(policies, "endpointpolicy.roster.dev/flat\n");
-    helm(&plane, &release(&chart, &default, &["install", NAME]));
+    helm.run(&release(&chart, &default, &["install", NAME]));
     // Under another name, only with a flag.
-    helm(&plane, &["uninstall", NAME, "--namespace", NAMESPACE]);
+    helm.run(&["uninstall", NAME, "--namespace", NAMESPACE]);
     let other = release(&chart, &default, &["install", "other"]);
-    let told = try_helm(&plane, &other).unwrap_err();
+    let told = helm.try_run(&other).unwrap_err();
     assert!(told.contains("invalid ownership metadata"), "{told}");
-    helm(&plane, &[&other[..], &["--take-ownership"]].concat());
+    helm.run(&[&other[..], &["--take-ownership"]].concat());
 }
 
 /// Objects of `kubectl apply -k` become those of a release.
@@ -223,7 +240,7 @@ fn a_release_takes_over_what_kubectl_applied() {
     let base = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
     kubectl_well(&plane, &format!("apply -k {base}"), "");
     let default = set("default");
-    helm(&plane, &[&release(&chart(), &default, &["install", NAME])[..], &["--take-ownership"]].concat());
+    Helm::of(&plane).run(&[&release(&chart(), &default, &["install", NAME])[..], &["--take-ownership"]].concat());
     let args = "jsonpath={.spec.template.spec.containers[0].args}";
     let args = kubectl_well(&plane, &format!("get deployment {NAME} -n {NAMESPACE} -o {args}"), "");
     assert!(args.contains("--policy=/policies/policies.yaml"), "{args}");
@@ -244,7 +261,7 @@ fn rendered(mode: &str) -> Vec<Value> {
         "--set",
         &mode,
     ];
-    let out = Command::new(helm_program()).args(args).output().unwrap();
+    let out = Command::new("helm").args(args).output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let text = String::from_utf8(out.stdout).unwrap();
     text.split("---\n").skip(1).map(|document| serde_saphyr::from_str(document).unwrap()).collect()

@@ -1,6 +1,6 @@
 //! The chart: Helm renders what the linter has nothing to say about, and refuses values that are none.
 
-use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
+use std::{collections::BTreeSet, ffi::OsString, fs, path::PathBuf, process::Command};
 
 use roster::{
     cli::server_permissions,
@@ -28,8 +28,13 @@ fn value_sets() -> Vec<PathBuf> {
 
 /// Runs helm for the newest release; whether it ended well, and all that it printed.
 fn helm(command: &[&str], args: &[&str]) -> (bool, String) {
+    run_helm("helm".into(), command, args)
+}
+
+/// The same with a version of helm.
+fn run_helm(program: OsString, command: &[&str], args: &[&str]) -> (bool, String) {
     let chart = chart().display().to_string();
-    let out = Command::new("helm")
+    let out = Command::new(program)
         .args(command)
         .args([&chart, "--kube-version", "1.37.0", "--namespace", "elsewhere"])
         .args(args)
@@ -66,6 +71,15 @@ fn each_set_of_values_renders_what_is_right() {
         assert!(well, "{set}: {said}");
         let (well, text) = helm(&["template", "any"], &["--values", &set]);
         assert!(well && !text.contains("roster-system"), "{set}: {text}");
+        if let Some(other) = std::env::var_os("ROSTER_HELM") {
+            let (well, same) = run_helm(other, &["template", "any"], &["--values", &set]);
+            assert!(well, "{set}: {same}");
+            // Versions differ in the order of the documents, and in the lines between them.
+            let documents = |text: &str| -> BTreeSet<String> {
+                text.split("---\n").map(|document| document.trim().to_owned()).collect()
+            };
+            assert!(documents(&same) == documents(&text), "{set}: another version of helm renders {same}");
+        }
         let Ran { code, out, err } = roster(&["lint", "--chart", &chart().display().to_string(), "--values", &set]);
         assert_eq!(code, 0, "{set}: {out}{err}");
     }
@@ -82,6 +96,7 @@ fn values_that_are_none_are_refused() {
         ("webhook.defaultMode=audits", "defaultMode"),
         ("webhook.defaultMode=false", "defaultMode"),
         ("controller.mode=both", "mode"),
+        ("traces.sampling=2", "sampling"),
         (
             "webhook.certificates.source=secret",
             "webhook.certificates.secretName: the Secret of the certificate is required",
@@ -98,6 +113,7 @@ fn values_that_are_none_are_refused() {
 fn values_have_their_effect() {
     const ARGS: &str = "/spec/template/spec/containers/0/args";
     const IMAGE: &str = "/spec/template/spec/containers/0/image";
+    const PORTS: &str = "/spec/egress/0/ports";
     const VALIDATING: &str = "ValidatingWebhookConfiguration/roster";
     const CRD: &str = "CustomResourceDefinition/endpointpolicies.roster.dev";
     if !has_program("helm") {
@@ -139,6 +155,28 @@ fn values_have_their_effect() {
         ),
         ("controller.mode=beside,controller.enabled=true", "Deployment/roster-controller", ARGS, "--beside"),
         ("rest.enabled=true,rest.tokenSecret=t", "Deployment/roster-rest", ARGS, "--token-file=/token/token"),
+        ("traces.endpoint=http://collector:4318", "Deployment/roster", ARGS, "--otlp-endpoint=http://collector:4318"),
+        ("traces.endpoint=http://collector:4318,traces.sampling=0.1", "Deployment/roster", ARGS, "--otlp-sampling=0.1"),
+        ("networkPolicy.enabled=true", "NetworkPolicy/roster", PORTS, "\"port\":53,\"protocol\":\"UDP\"}]"),
+        (
+            "networkPolicy.enabled=true,traces.endpoint=http://c:4318/v1/traces",
+            "NetworkPolicy/roster",
+            PORTS,
+            "\"port\":4318",
+        ),
+        (
+            "networkPolicy.enabled=true,traces.endpoint=http://[fd00::1]:4319",
+            "NetworkPolicy/roster",
+            PORTS,
+            "\"port\":4319",
+        ),
+        ("networkPolicy.enabled=true,traces.endpoint=http://[fd00::1]", "NetworkPolicy/roster", PORTS, "\"port\":80,"),
+        (
+            "networkPolicy.enabled=true,traces.endpoint=https://c",
+            "NetworkPolicy/roster",
+            PORTS,
+            "\"port\":443,\"protocol\":\"TCP\"}]",
+        ),
         ("edge.enabled=true,edge.apiServer.host=10.0.0.1", "DaemonSet/roster-edge", "/metadata/namespace", "elsewhere"),
     ] {
         // Rows of one set follow each other.

@@ -103,13 +103,18 @@ fn cores() -> usize {
 }
 
 fn cargo_test() -> Result<Outcome> {
-    let mut tally = Tally::default();
     let mut command = cargo();
     command.args("test --workspace --no-fail-fast".split(' '));
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
         command.env("RUST_TEST_THREADS", (THREADS * cores()).to_string());
     }
-    let well = watch(&mut command, |line| {
+    run_cargo_test(&mut command)
+}
+
+/// Runs `cargo test`, and counts the tests.
+pub(crate) fn run_cargo_test(command: &mut Command) -> Result<Outcome> {
+    let mut tally = Tally::default();
+    let well = watch(command, |line| {
         if let Some(more) = result_line(line) {
             tally += more;
         }
@@ -123,7 +128,7 @@ fn cargo_test() -> Result<Outcome> {
 }
 
 /// Reads `test result: ok. 5 passed; 0 failed; 1 ignored; …`.
-pub(crate) fn result_line(line: &str) -> Option<Tally> {
+fn result_line(line: &str) -> Option<Tally> {
     let counts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
     let number = |what: &str| {
         counts.split("; ").find_map(|part| part.strip_suffix(what)).and_then(|n| n.trim().parse().ok()).unwrap_or(0)
@@ -176,7 +181,7 @@ fn cluster() -> Result<Outcome> {
 }
 
 /// Why there is no control plane for tests; `None` if there is one, or it can be built.
-fn no_control_plane() -> Option<Result<Outcome>> {
+pub(crate) fn no_control_plane() -> Option<Result<Outcome>> {
     if !has("kubectl") {
         return Some(Ok(Outcome::Skipped("kubectl is not installed".to_owned())));
     }
@@ -186,7 +191,7 @@ fn no_control_plane() -> Option<Result<Outcome>> {
 }
 
 /// Says where the programs of a control plane are.
-fn with_control_plane(command: &mut Command) -> Result<&mut Command> {
+pub(crate) fn with_control_plane(command: &mut Command) -> Result<&mut Command> {
     // The control planes are short-lived and may use more memory: garbage collection took a sixth of their time.
     Ok(command.env("KUBEBUILDER_ASSETS", crate::cluster::assets_folder()?).env("GOGC", "400"))
 }

@@ -22,6 +22,9 @@ pub use self::values::markdown as values_markdown;
 /// The oldest release of Kubernetes whose API servers take everything in the chart.
 const KUBERNETES: &str = ">=1.31.0-0";
 
+/// The value with the collector of traces.
+const COLLECTOR: &str = ".Values.traces.endpoint";
+
 /// A generated file of the chart.
 #[derive(Clone, Debug)]
 pub struct ChartFile {

@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::expression::{line, more, optional, value, with, yaml};
+use super::{
+    COLLECTOR,
+    expression::{items_if, line, more, optional, value, with, yaml},
+};
+use crate::deploy::network::limits;
 
 /// A workload whose image, resources, placement and flags are those of the values of a part.
 pub(super) fn configured(mut workload: Value, part: &str) -> Value {
@@ -16,6 +20,9 @@ pub(super) fn configured(mut workload: Value, part: &str) -> Value {
     container["image"] = json!(value("include \"roster.image\" ."));
     container["imagePullPolicy"] = json!(value(".Values.image.pullPolicy"));
     container["resources"] = json!(yaml(&of("resources")));
+    let traces = [("endpoint", COLLECTOR), ("sampling", ".Values.traces.sampling")]
+        .map(|(flag, given)| json!(format!("--otlp-{flag}={}", value(given))));
+    push(&mut container["args"], items_if(COLLECTOR, traces));
     push(&mut container["args"], [line(&format!("range {}", of("extraArgs"))), value(". | quote"), line("end")]);
     if container["env"].is_array() {
         push(&mut container["env"], [more(&of("extraEnv"))]);
@@ -35,6 +42,14 @@ pub(super) fn configured(mut workload: Value, part: &str) -> Value {
     pod[key] = secrets;
     pod[with(&of("priorityClassName"), "priorityClassName")] = json!(value(". | quote"));
     workload
+}
+
+/// A policy for pods that connect to the collector too, if there is one.
+pub(super) fn limited(meta: &Value, ports: &[(u16, Value)]) -> Value {
+    let mut policy = limits(meta, ports);
+    let port = json!({ "protocol": "TCP", "port": value("include \"roster.collectorPort\" .") });
+    push(&mut policy["spec"]["egress"][0]["ports"], items_if(COLLECTOR, [port]));
+    policy
 }
 
 /// A Deployment with the replicas of the values; of a part that may be scaled automatically, only if it is not.

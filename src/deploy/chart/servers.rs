@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use super::{
     expression::{items_if, line, value},
-    pods::{autoscaler, configured, push, replicated},
+    pods::{autoscaler, configured, limited, push, replicated},
     template::Template,
     webhook::from,
 };
 use crate::deploy::{
     ServerPermissions, controller, edge,
     names::{ADMIN_PORT, NAMESPACE},
-    network, rest,
+    rest,
     workload::disruption_budget,
 };
 
@@ -43,8 +43,7 @@ pub(super) fn compares() -> String {
 pub(super) fn rest_api() -> Vec<(&'static str, Vec<Template>)> {
     let on = |document: Value| Template::new(REST_ENABLED, document);
     let when = |also: &str, document: Value| Template::new(format!("and {REST_ENABLED} {also}"), document);
-    let limits =
-        network::limits(&rest::meta(), &[(rest::PORT, from("restClients")), (ADMIN_PORT, from("metricsReaders"))]);
+    let limits = limited(&rest::meta(), &[(rest::PORT, from("restClients")), (ADMIN_PORT, from("metricsReaders"))]);
     let budget = disruption_budget(rest::REST, &rest::meta());
     vec![
         (
@@ -97,7 +96,7 @@ pub(super) fn controllers(permissions: &ServerPermissions) -> Vec<(&'static str,
     ] {
         roles.extend(all_when(&in_modes(modes), shadow.another_role(name, permissions)));
     }
-    let limits = |name| network::limits(&controller::meta(name), &[(ADMIN_PORT, from("metricsReaders"))]);
+    let limits = |name| limited(&controller::meta(name), &[(ADMIN_PORT, from("metricsReaders"))]);
     let budget = disruption_budget(CONTROLLER, &controller::meta(CONTROLLER));
     let with_policies = |condition: &str| also(".Values.networkPolicy.enabled", condition);
     let workloads = vec![

@@ -19,7 +19,7 @@ struct Setting {
 }
 
 /// The headings of `values.yaml`, by the first key.
-const HEADINGS: [(&str, &str); 8] = [
+const HEADINGS: [(&str, &str); 9] = [
     ("image", "The image of all servers."),
     ("crds", "The CRD of policies."),
     ("webhook", "The admission webhook."),
@@ -27,6 +27,7 @@ const HEADINGS: [(&str, &str); 8] = [
     ("controller", "The controller of Endpoints and EndpointSlices, or its shadow."),
     ("edge", "The node proxy."),
     ("networkPolicy", "Who may connect to the pods. A wrong range keeps API servers out: see docs/install.md."),
+    ("traces", "Traces of all servers: see docs/traces.md."),
     ("monitoring", "Objects of the Prometheus operator, which must be installed before, and a dashboard of Grafana."),
 ];
 
@@ -150,6 +151,13 @@ fn around(all: &mut Vec<Setting>) {
     list.set("apiServers", network::api_servers(), "Where API servers connect from: anything but pods, in this range.");
     list.set("metricsReaders", network::metrics_readers(), "Who may read health and metrics.");
     list.set("restClients", json!([{ "namespaceSelector": {} }]), "Who may call the REST API.");
+    let mut list = List { part: "traces", all: list.all };
+    list.set(
+        "endpoint",
+        json!(""),
+        "A collector of OpenTelemetry, such as `http://collector.observability:4318`. Empty: no traces.",
+    );
+    list.set("sampling", json!(1.0), "The share of the traces that the servers begin and record, from 0 to 1.");
     let mut list = List { part: "monitoring", all: list.all };
     for (kind, what) in
         [("podMonitor", "A PodMonitor"), ("serviceMonitor", "A Service for metrics and a ServiceMonitor")]
@@ -273,6 +281,7 @@ impl Setting {
     fn schema(&self) -> Value {
         let kind = match &self.default {
             Value::Bool(_) => "boolean",
+            Value::Number(number) if number.is_f64() => "number",
             Value::Number(_) => "integer",
             Value::Array(_) => "array",
             Value::Object(_) => "object",
@@ -282,8 +291,13 @@ impl Setting {
         if !self.choices.is_empty() {
             schema["enum"] = json!(self.choices);
         }
-        if kind == "integer" {
+        if self.default.is_number() {
             schema["minimum"] = 0.into();
+        }
+        if kind == "number" {
+            schema["maximum"] = 1.into();
+            // `--set` gives Helm a fraction as text.
+            schema["type"] = json!(["number", "string"]);
         }
         schema
     }

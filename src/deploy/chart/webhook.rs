@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::{
     expression::{items_if, line, value},
-    pods::{autoscaler, configured, push, replicated},
+    pods::{autoscaler, configured, limited, push, replicated},
     template::Template,
 };
 use crate::deploy::{
     ServerPermissions, account, account_policy,
     names::{ADMIN_PORT, NAME, WEBHOOK_PORT, meta},
-    network, tls, webhooks, workload,
+    tls, webhooks, workload,
 };
 
 /// The condition of all of it.
@@ -25,8 +25,7 @@ pub(super) fn templates(permissions: &ServerPermissions) -> Vec<(&'static str, V
     let on = |document: Value| Template::new(ENABLED, document);
     let when = |also: &str, document: Value| Template::new(format!("and {ENABLED} {also}"), document);
     let budget = workload::disruption_budget(NAME, &meta(NAME));
-    let limits =
-        network::limits(&meta(NAME), &[(WEBHOOK_PORT, from("apiServers")), (ADMIN_PORT, from("metricsReaders"))]);
+    let limits = limited(&meta(NAME), &[(WEBHOOK_PORT, from("apiServers")), (ADMIN_PORT, from("metricsReaders"))]);
     vec![
         ("crd", vec![when(".Values.crds.enabled", crd())]),
         ("webhook-rbac", account().all(&permissions.webhook).into_iter().map(on).collect()),

@@ -40,3 +40,9 @@ roster-webhook-tls
 {{- define "roster.apiServerHost" -}}
 {{ required "edge.apiServer.host: an address of the API server is required that each node reaches without kube-proxy" .Values.edge.apiServer.host }}
 {{- end }}
+
+{{- /* The port of the collector of traces. */ -}}
+{{- define "roster.collectorPort" -}}
+{{- $url := urlParse .Values.traces.endpoint -}}
+{{- default (eq $url.scheme "https" | ternary "443" "80") (regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host)) -}}
+{{- end }}

@@ -10,10 +10,10 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::{folder, here, program};
-use crate::command::{capture_within, cargo, find, run_with, watch};
+use crate::command::{capture_within, cargo, find, run_with};
 use crate::release::{Architecture, Release};
-use crate::steps::{Outcome, Tally};
-use crate::test::result_line;
+use crate::steps::Outcome;
+use crate::test::run_cargo_test;
 
 /// Runs a program for arm64 elsewhere.
 const EMULATOR: &str = "qemu-aarch64-static";
@@ -54,14 +54,7 @@ fn test(release: &Release, architecture: Architecture, program: &Path) -> Result
     }
     let mut tests = cargo();
     tests.args(["test", "--package", "roster", "--test", "it", "--", "cli::"]).env("ROSTER_PROGRAM", program);
-    let mut tally = Tally::default();
-    watch(&mut tests, |line| {
-        if let Some(more) = result_line(line) {
-            tally += more;
-        }
-    })?;
-    ensure!(tally.passed > 0, "no test has passed");
-    Ok(Outcome::Tests(tally))
+    run_cargo_test(&mut tests)
 }
 
 /// Unpacks the archive into a bare folder, and asks the program which pods serve a Service.

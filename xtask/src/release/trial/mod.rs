@@ -1,6 +1,7 @@
 //! A trial of a release: what users do with it, on this machine alone.
 
 mod bill;
+mod chart;
 mod commands;
 mod hook;
 mod install;
@@ -33,7 +34,7 @@ type Trial = fn(&Release) -> Result<Outcome>;
 
 /// Tries the release.
 pub(super) fn all(steps: &mut Steps, release: &Release) {
-    let trials: [(&str, Trial); 12] = [
+    let trials: [(&str, Trial); 13] = [
         ("first answer", commands::first_answer),
         ("command line", commands::test_here),
         ("command line, emulated", commands::test_emulated),
@@ -43,6 +44,7 @@ pub(super) fn all(steps: &mut Steps, release: &Release) {
         ("bill of materials", bill::check),
         ("signatures", signed::check),
         ("image", registry::check),
+        ("chart", chart::check),
         ("krew", plugin::check),
         ("GitHub Action", workflow::check),
         ("pre-commit", hook::check),
@@ -52,9 +54,14 @@ pub(super) fn all(steps: &mut Steps, release: &Release) {
     }
 }
 
-/// A new folder for one trial.
+/// The folder of one trial.
+fn path(name: &str) -> PathBuf {
+    paths::target().join("release-trial").join(name)
+}
+
+/// The same, and it is new.
 fn folder(name: &str) -> Result<PathBuf> {
-    let folder = paths::target().join("release-trial").join(name);
+    let folder = path(name);
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
     }

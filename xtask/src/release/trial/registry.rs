@@ -1,7 +1,7 @@
 //! Pushes the image to a registry on loopback, signs it there, pulls it, unpacks it, and runs it without a right to write.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -45,18 +45,28 @@ pub(super) fn check(release: &Release) -> Result<Outcome> {
     capture_within(&mut verify, LIMIT)?;
     capture_within(verify.arg("--new-bundle-format=false"), LIMIT)?;
     for (&architecture, program) in &release.programs {
-        let root = pull(release, &tag, architecture, &folder)?;
-        let same = fs::read(root.join("usr/bin/roster"))? == fs::read(program)?;
+        pull(release, &tag, architecture, &folder)?;
+        let same = fs::read(program_of(architecture))? == fs::read(program)?;
         ensure!(same, "the image for {} has another program", architecture.short());
         if here() == Some(architecture) {
-            run(&root)?;
+            run(&root_of(architecture))?;
         }
     }
     Ok(Outcome::Passed)
 }
 
-/// Pulls and unpacks the image for an architecture, and returns its root.
-fn pull(release: &Release, tag: &str, architecture: Architecture, folder: &Path) -> Result<std::path::PathBuf> {
+/// The root of the image that is unpacked.
+fn root_of(architecture: Architecture) -> PathBuf {
+    super::path("image").join(format!("{}-root", architecture.short())).join("rootfs")
+}
+
+/// The program in it.
+pub(super) fn program_of(architecture: Architecture) -> PathBuf {
+    root_of(architecture).join("usr/bin/roster")
+}
+
+/// Pulls and unpacks the image for an architecture.
+fn pull(release: &Release, tag: &str, architecture: Architecture, folder: &Path) -> Result<()> {
     let inspect = |image: &str| -> Result<Value> {
         let mut skopeo = Command::new("skopeo");
         skopeo.args([
@@ -90,7 +100,7 @@ fn pull(release: &Release, tag: &str, architecture: Architecture, folder: &Path)
     let config: Value = serde_json::from_slice(&fs::read(bundle.join("config.json"))?)?;
     let process = &config["process"];
     ensure!(process["args"][0] == "/usr/bin/roster", "the image runs {}", process["args"]);
-    Ok(bundle.join("rootfs"))
+    Ok(())
 }
 
 /// Runs the image as its user, with a root that is read-only.

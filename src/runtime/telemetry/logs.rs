@@ -73,33 +73,15 @@ fn without_bodies(metadata: &Metadata<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        io::{self, Write},
-        sync::{Arc, Mutex},
-    };
-
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().map_err(|_| io::ErrorKind::Other)?.write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::runtime::telemetry::memory_log::MemoryLog;
 
     #[test]
     fn bodies_of_answers_are_never_logged() {
         for filter in ["info", "debug", "trace", "kube_client=trace", "kube_client::client=trace"] {
             for format in [LogFormat::Text, LogFormat::Json] {
-                let log = Log::default();
-                let (made, filter_of) = (log.clone(), || filter.parse::<Targets>().unwrap());
-                let writer = move || made.clone();
+                let log = MemoryLog::default();
+                let (writer, filter_of) = (log.clone(), || filter.parse::<Targets>().unwrap());
                 let say = || {
                     tracing::warn!(target: "kube_client::client", "the key of the CA");
                     tracing::warn!(target: "kube_runtime::watcher", "the key of the CA, once more");
@@ -110,7 +92,7 @@ mod tests {
                     LogFormat::Text => tracing::subscriber::with_default(text(filter_of(), false, writer), say),
                     LogFormat::Json => tracing::subscriber::with_default(json(filter_of(), false, writer), say),
                 }
-                let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+                let text = log.text();
                 assert!(!text.contains("the key"), "{filter}: {text}");
                 let all = !filter.contains("kube");
                 assert_eq!((text.contains("a file"), text.contains("ours")), (true, all), "{filter}: {text}");

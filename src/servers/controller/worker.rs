@@ -67,6 +67,9 @@ impl<'a> Taken<'a> {
         metrics.ended(&ended, self.copy.controllers());
         span.set("roster.result", ended.verdict.name());
         span.set("roster.writes", ended.result.writes);
+        if ended.verdict == SyncVerdict::Error {
+            span.fail();
+        }
         let end = end(due, &errors, span);
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         self.copy.record(due, result, &texts, took);

@@ -9,6 +9,8 @@
 mod collector_url;
 mod exporter;
 mod otlp_json;
+#[cfg(test)]
+pub(crate) mod recorded_spans;
 mod span;
 #[cfg(test)]
 mod tests;

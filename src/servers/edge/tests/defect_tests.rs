@@ -1,11 +1,6 @@
 //! Defects of SuperEdge's application-grid-wrapper that this proxy must not have, and that no other test names.
 
-use std::{
-    io,
-    sync::{Arc, Mutex},
-    thread,
-    time::Duration,
-};
+use std::{sync::Arc, thread, time::Duration};
 
 use axum::http::Method;
 use futures::StreamExt;
@@ -13,6 +8,7 @@ use roster_engine::model::Resource;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use crate::runtime::telemetry::memory_log::logged;
 use crate::servers::edge::{
     cache::{edge_cache::EdgeCache, raw_object::ObjectName, scheme::EdgeScheme, selection::Selection},
     tests::{GOOD, SLICES, TestedEdge, read},
@@ -219,37 +215,9 @@ fn a15_l6_a_list_is_the_state_of_one_moment_while_others_write() {
     }
 }
 
-/// What is logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        self.0.lock().map_or_else(|_| Err(io::ErrorKind::Other.into()), |mut log| log.write(text))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// What is logged while a future runs.
-pub(super) fn logged(run: impl Future<Output = ()>) -> String {
-    let log = Log::default();
-    let written = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(false)
-        .with_max_level(tracing::Level::INFO)
-        .with_writer(move || written.clone());
-    tracing::subscriber::with_default(subscriber.finish(), || {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(run);
-    });
-    String::from_utf8(log.0.lock().unwrap().clone()).unwrap()
-}
-
 #[test]
 fn a15_l7_requests_and_objects_are_not_logged() {
-    let log = logged(async {
+    let log = logged(async || {
         tracing::info!("begin");
         let edge = TestedEdge::new(EdgeScheme::SuperEdge);
         for (path, headers) in [(SLICES, &[GOOD][..]), (SLICES, &[]), ("/api/v1/secrets", &[GOOD]), ("//", &[GOOD])] {

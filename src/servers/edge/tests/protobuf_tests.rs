@@ -11,8 +11,7 @@ use prometheus_client::{encoding::text::encode_registry, registry::Registry};
 use roster_engine::model::Resource;
 use serde_json::{Value, json};
 
-use super::defect_tests::logged;
-use crate::runtime::status_error::StatusError;
+use crate::runtime::{status_error::StatusError, telemetry::memory_log::logged};
 use crate::servers::edge::{
     access::caller::CallerDigest,
     cache::{raw_object::ObjectName, scheme::EdgeScheme},
@@ -144,7 +143,7 @@ async fn an_object_that_cannot_be_written_is_an_error_not_another_object() {
 
 #[test]
 fn an_object_that_cannot_be_written_is_logged_once_a_minute_without_its_value() {
-    let log = logged(async {
+    let log = logged(async || {
         tokio::time::pause();
         let edge = TestedEdge::new(EdgeScheme::SuperEdge);
         let mut bad = service("bad", &json!({}));

@@ -23,7 +23,7 @@ use crate::servers::edge::{
 };
 
 /// Serves a router on a port, until the sender is dropped or sends.
-fn serve(router: axum::Router, health: Health) -> (std::net::SocketAddr, oneshot::Sender<()>) {
+pub(super) fn serve(router: axum::Router, health: Health) -> (std::net::SocketAddr, oneshot::Sender<()>) {
     let socket = Socket::bind(([127, 0, 0, 1], 0).into()).unwrap();
     let address = socket.address();
     let (stop, _) = serve_on(socket, ServerPart::new(LISTENER, router), health, ServerOptions::default());

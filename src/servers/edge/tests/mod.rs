@@ -5,6 +5,7 @@ mod connection_tests;
 mod defect_tests;
 mod node_health_tests;
 mod protobuf_tests;
+mod trace_tests;
 mod unix_socket_tests;
 
 use std::{
@@ -69,6 +70,8 @@ pub(super) struct FakeApiServer {
     pub(super) review_seconds: AtomicU64,
     /// Method, path and credentials of what arrived.
     requests: Mutex<Vec<(String, String, String)>>,
+    /// The spans of which these are parts; empty: none.
+    trace_parents: Mutex<Vec<String>>,
 }
 
 impl FakeApiServer {
@@ -87,6 +90,8 @@ impl FakeApiServer {
         let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
         let token = request.headers().get(header::AUTHORIZATION).map_or(Ok(""), |value| value.to_str())?.to_owned();
         self.requests.lock().map_err(|_| anyhow::anyhow!("poisoned"))?.push((method, path.clone(), token.clone()));
+        let parent = request.headers().get("traceparent").map_or(Ok(""), |value| value.to_str())?.to_owned();
+        self.trace_parents.lock().map_err(|_| anyhow::anyhow!("poisoned"))?.push(parent);
         let is_valid = ["Bearer good", "Bearer poor"].contains(&token.as_str());
         let review_code = self.review_code.load(Ordering::Relaxed);
         let (code, body) = match path.as_str() {
@@ -102,6 +107,10 @@ impl FakeApiServer {
 
     pub(super) fn requests(&self) -> Vec<(String, String, String)> {
         std::mem::take(&mut *self.requests.lock().unwrap())
+    }
+
+    fn trace_parents(&self) -> Vec<String> {
+        std::mem::take(&mut *self.trace_parents.lock().unwrap())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The command line as a user sees it: arguments, input and environment in; output, messages and exit code out.
 
+mod collector;
 mod compat;
 mod convert;
 mod defaults;

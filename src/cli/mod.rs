@@ -181,6 +181,7 @@ fn is_plugin(name: Option<&OsString>) -> bool {
 pub fn server_permissions() -> ServerPermissions {
     ServerPermissions {
         webhook: servers::webhook::permissions(),
+        webhook_that_issues: servers::webhook::permissions_to_issue(),
         controller: servers::controller::permissions(&Controller::ALL),
         shadow: ShadowPermissions {
             watching: servers::controller::permissions_in_shadow(&Controller::ALL),

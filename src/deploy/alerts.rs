@@ -186,7 +186,9 @@ pub const ALERTS: &[Alert] = &[
         name: "RosterControllerNoLeader",
         part: AlertedServer::Controller,
         severity: "critical",
-        expression: "(sum(leader_election_master_status{name=\"roster-controller\"}) or vector(0)) != 1",
+        // A pod may be scraped twice, and a Prometheus may see several clusters.
+        expression: "max by (cluster) (leader_election_master_status{name=\"roster-controller\"}) == 0 \
+                     or absent(leader_election_master_status{name=\"roster-controller\"})",
         lasts: "1m",
         summary: "No replica of the controller writes",
         meaning: "Endpoints do not change any more: traffic goes to pods that have ended.",

@@ -112,7 +112,7 @@ fn pod() -> Value {
         "dnsPolicy": "Default",
         "tolerations": [{ "operator": "Exists" }],
         "terminationGracePeriodSeconds": 30,
-        "securityContext": hardening::pod_with_files(),
+        "securityContext": hardening::pod(),
         "containers": [container()],
         "volumes": [
             { "name": "tls", "secret": { "secretName": TLS, "defaultMode": 0o440 } },

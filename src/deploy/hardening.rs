@@ -5,21 +5,15 @@ use serde_json::{Value, json};
 /// The user and the group of the image.
 const USER: u32 = 65532;
 
-/// The security context of a pod.
+/// The security context of a pod. Its group reads the Secrets that are mounted: the kubelet gives their files to root.
 pub(super) fn pod() -> Value {
     json!({
         "runAsNonRoot": true,
         "runAsUser": USER,
         "runAsGroup": USER,
+        "fsGroup": USER,
         "seccompProfile": { "type": "RuntimeDefault" },
     })
-}
-
-/// The same with files of its volumes for its group.
-pub(super) fn pod_with_files() -> Value {
-    let mut context = pod();
-    context["fsGroup"] = USER.into();
-    context
 }
 
 /// The security context of a container.

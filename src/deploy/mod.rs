@@ -45,6 +45,8 @@ pub use self::{
 pub struct ServerPermissions {
     /// The webhook.
     pub webhook: Vec<Permission>,
+    /// What the webhook may do besides if it issues its certificate.
+    pub webhook_that_issues: Vec<Permission>,
     /// The controller, with all its parts.
     pub controller: Vec<Permission>,
     /// The controller in shadow.
@@ -83,6 +85,9 @@ impl ManifestFile {
     }
 }
 
+/// The roles of a webhook that issues its certificate.
+const ISSUING: &str = "roster-certificates";
+
 /// The account of the webhook.
 fn account() -> ServiceAccount {
     ServiceAccount { name: names::NAME, namespace: names::NAMESPACE, labels: names::labels }
@@ -104,7 +109,14 @@ pub fn files(permissions: &ServerPermissions) -> Vec<ManifestFile> {
     let mut all = vec![
         ManifestFile::new("base/namespace.yaml", vec![workload::namespace()]),
         ManifestFile::new("base/crd.yaml", vec![webhooks::crd()]),
-        ManifestFile::new("base/rbac.yaml", account.all(&permissions.webhook)),
+        ManifestFile::new(
+            "base/rbac.yaml",
+            [
+                account.cluster_wide(&permissions.webhook),
+                account.another_role(ISSUING, &permissions.webhook_that_issues),
+            ]
+            .concat(),
+        ),
         ManifestFile::new(
             "base/deployment.yaml",
             vec![workload::deployment(), workload::disruption_budget(names::NAME, &names::meta(names::NAME))],

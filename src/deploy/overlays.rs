@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    ManifestFile,
+    ISSUING, ManifestFile,
     names::{NAME, SECRET, cluster_meta},
     tls, webhooks,
     workload::SELF_SIGNED,
@@ -77,6 +77,12 @@ fn cert_manager() -> Vec<ManifestFile> {
     patches.push(json!({
         "target": { "kind": "CustomResourceDefinition", "name": "endpointpolicies.roster.dev" },
         "patch": Value::from(vec![inject]).to_string(),
+    }));
+    // The webhook issues nothing, and may not.
+    patches.extend(["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"].map(|kind| {
+        let version = "rbac.authorization.k8s.io/v1";
+        let patch = json!({ "apiVersion": version, "kind": kind, "metadata": { "name": ISSUING }, "$patch": "delete" });
+        json!({ "target": { "kind": kind, "name": ISSUING }, "patch": patch.to_string() })
     }));
     let [certificate_flag, key_flag] = tls::FLAGS;
     let mount = json!([

@@ -6,7 +6,7 @@ use roster::{
     cli::server_permissions,
     deploy::{self, ALERTS},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     cli::{Ran, roster},
@@ -97,6 +97,20 @@ fn values_that_are_none_are_refused() {
         ("webhook.defaultMode=false", "defaultMode"),
         ("controller.mode=both", "mode"),
         ("traces.sampling=2", "sampling"),
+        ("traces.sampling=2,traces.endpoint=http://c", "sampling"),
+        ("traces.sampling=half", "sampling"),
+        ("traces.endpoint=c:4318", "endpoint"),
+        ("controller.healAfter=soon", "healAfter"),
+        ("webhook.replicas=0,webhook.failurePolicy=Fail", "webhook.replicas: with the failure policy Fail"),
+        ("rest.autoscaling.minReplicas=6", "rest.autoscaling.minReplicas: there are more"),
+        (r"webhook.podLabels.app\.kubernetes\.io/name=x", "webhook.podLabels: the selector"),
+        (
+            "monitoring.podMonitor.enabled=true,monitoring.serviceMonitor.enabled=true",
+            "each pod would be scraped twice",
+        ),
+        // Nobody, and not everybody.
+        ("networkPolicy.restClients=null", "restClients"),
+        ("networkPolicy.apiServers={}", "apiServers"),
         (
             "webhook.certificates.source=secret",
             "webhook.certificates.secretName: the Secret of the certificate is required",
@@ -104,7 +118,7 @@ fn values_that_are_none_are_refused() {
         ("edge.enabled=true", "edge.apiServer.host: an address of the API server is required"),
     ] {
         let (well, said) = helm(&["template", "any"], &["--set", set]);
-        assert!(!well && said.contains(part), "{set}: {said}");
+        assert!(!well && said.contains(part), "{set}: {}", said.lines().take(9).collect::<String>());
     }
 }
 
@@ -113,6 +127,8 @@ fn values_that_are_none_are_refused() {
 fn values_have_their_effect() {
     const ARGS: &str = "/spec/template/spec/containers/0/args";
     const IMAGE: &str = "/spec/template/spec/containers/0/image";
+    /// The group whose members read Secrets that are mounted.
+    const FILES: &str = "/spec/template/spec/securityContext/fsGroup";
     const PORTS: &str = "/spec/egress/0/ports";
     const VALIDATING: &str = "ValidatingWebhookConfiguration/roster";
     const CRD: &str = "CustomResourceDefinition/endpointpolicies.roster.dev";
@@ -177,6 +193,15 @@ fn values_have_their_effect() {
             PORTS,
             "\"port\":443,\"protocol\":\"TCP\"}]",
         ),
+        (
+            "networkPolicy.enabled=true,networkPolicy.egress[0].ports[0].port=5353",
+            "NetworkPolicy/roster",
+            "/spec/egress/1",
+            "5353",
+        ),
+        ("webhook.certificates.source=cert-manager", "Deployment/roster", FILES, "65532"),
+        ("rest.enabled=true,rest.tokenSecret=t", "Deployment/roster-rest", FILES, "65532"),
+        ("", "ClusterRole/roster-certificates", "/rules/0/verbs", "patch"),
         ("edge.enabled=true,edge.apiServer.host=10.0.0.1", "DaemonSet/roster-edge", "/metadata/namespace", "elsewhere"),
     ] {
         // Rows of one set follow each other.
@@ -190,6 +215,30 @@ fn values_have_their_effect() {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         assert!(text.contains(want), "{set}: {object} {pointer} is {text}, not {want}");
     }
+}
+
+/// What is off has no permissions, and needs no newer cluster.
+#[test]
+fn only_what_is_on_is_there() {
+    if !has_program("helm") {
+        return;
+    }
+    for source in ["cert-manager", "secret"] {
+        let set = format!(
+            "webhook.certificates.source={source},webhook.certificates.secretName=s,webhook.certificates.caBundle=c"
+        );
+        let roles: Vec<Value> = rendered(&["--set", &set]).into_iter().filter(|o| o["kind"] == "ClusterRole").collect();
+        assert_eq!(roles.len(), 1, "{roles:?}");
+        assert!(!json!(roles).to_string().contains("secrets"), "{roles:?}");
+    }
+    let older = "1.24.0";
+    let (well, said) = helm(&["template", "any"], &["--kube-version", older]);
+    assert!(!well && said.contains("webhook.enabled: the webhook needs Kubernetes 1.31 or later"), "{said}");
+    let (well, said) = helm(
+        &["template", "any"],
+        &["--kube-version", older, "--set", "webhook.enabled=false,edge.enabled=true,edge.apiServer.host=10.0.0.1"],
+    );
+    assert!(well, "{said}");
 }
 
 /// The names in an expression of `PromQL` that are neither functions nor labels.

@@ -39,3 +39,8 @@ pub(super) fn items_if(condition: &str, items: impl IntoIterator<Item = Value>) 
     all.push(json!(line("end")));
     all
 }
+
+/// The items of a user's list, in a list.
+pub(super) fn with_items(path: &str) -> [Value; 3] {
+    [json!(line(&format!("with {path}"))), json!(yaml(".")), json!(line("end"))]
+}

@@ -15,12 +15,12 @@ mod webhook;
 use serde_json::{Value, json};
 
 use self::template::Template;
-use super::{ServerPermissions, names::IMAGE};
+use super::ServerPermissions;
 
 pub use self::values::markdown as values_markdown;
 
-/// The oldest release of Kubernetes whose API servers take everything in the chart.
-const KUBERNETES: &str = ">=1.31.0-0";
+/// The oldest release of Kubernetes whose API servers take the chart without the webhook, which `checks.yaml` looks at.
+const KUBERNETES: &str = ">=1.22.0-0";
 
 /// The value with the collector of traces.
 const COLLECTOR: &str = ".Values.traces.endpoint";
@@ -45,6 +45,7 @@ pub fn chart_files(permissions: &ServerPermissions) -> Vec<ChartFile> {
         file("values.schema.json", values::schema()),
         file("dashboards/roster.json", dashboard::json()),
         file("templates/_helpers.tpl", include_str!("files/_helpers.tpl").to_owned()),
+        file("templates/checks.yaml", include_str!("files/checks.yaml").to_owned()),
         file("templates/NOTES.txt", include_str!("files/NOTES.txt").to_owned()),
     ];
     let templates = [
@@ -68,6 +69,12 @@ fn add_labels(document: &mut Value) {
     document["metadata"]["labels"][expression::line("include \"roster.labels\" . | nindent @")] = Value::Null;
 }
 
+/// The published image: that of the repository, in the registry of GitHub.
+fn image() -> String {
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    format!("ghcr.io/{}", repository.trim_start_matches("https://github.com/").to_lowercase())
+}
+
 fn chart() -> String {
     let (version, repository) = (env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_REPOSITORY"));
     // Helm refuses an empty one.
@@ -80,7 +87,7 @@ fn chart() -> String {
         "displayName": "Endpoint policy",
         "description": "Which of Roster's rules apply to which Services, Endpoints and EndpointSlices, and in which mode",
     }]);
-    let images = json!([{ "name": "roster", "image": format!("{IMAGE}:{version}") }]);
+    let images = json!([{ "name": "roster", "image": format!("{}:{version}", image()) }]);
     let links = json!([{ "name": "Changes", "url": changes }, { "name": "Runbooks", "url": super::runbooks_url() }]);
     let chart = json!({
         "apiVersion": "v2",
@@ -106,7 +113,8 @@ fn chart() -> String {
 
 fn readme() -> String {
     format!(
-        "# Roster\n\n{}.\n\n```\nhelm install roster . --namespace roster-system --create-namespace\n```\n\n\
+        "# Roster\n\n{}.\n\n```\nhelm install roster . --namespace roster-system --create-namespace \\\n  --set image.repository=registry.example.com/roster\n```\n\n\
+         `image.repository` is your copy of the image. Leave it out to use the published one\n\n\
          The webhook starts in the mode `audit`: it records findings and refuses nothing. [Install](../../docs/install.md) says \
          how to go on, and [runbooks](../../docs/runbooks.md) what the alerts mean.\n\n## Values\n\n{}",
         env!("CARGO_PKG_DESCRIPTION"),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     COLLECTOR,
-    expression::{items_if, line, more, optional, value, with, yaml},
+    expression::{items_if, line, more, optional, value, with, with_items, yaml},
 };
 use crate::deploy::network::limits;
 
@@ -49,6 +49,7 @@ pub(super) fn limited(meta: &Value, ports: &[(u16, Value)]) -> Value {
     let mut policy = limits(meta, ports);
     let port = json!({ "protocol": "TCP", "port": value("include \"roster.collectorPort\" .") });
     push(&mut policy["spec"]["egress"][0]["ports"], items_if(COLLECTOR, [port]));
+    push(&mut policy["spec"]["egress"], with_items(".Values.networkPolicy.egress"));
     policy
 }
 

@@ -8,7 +8,7 @@ use super::{
     template::Template,
 };
 use crate::deploy::{
-    ServerPermissions, account, account_policy,
+    ISSUING, ServerPermissions, account, account_policy,
     names::{ADMIN_PORT, NAME, WEBHOOK_PORT, meta},
     tls, webhooks, workload,
 };
@@ -28,7 +28,7 @@ pub(super) fn templates(permissions: &ServerPermissions) -> Vec<(&'static str, V
     let limits = limited(&meta(NAME), &[(WEBHOOK_PORT, from("apiServers")), (ADMIN_PORT, from("metricsReaders"))]);
     vec![
         ("crd", vec![when(".Values.crds.enabled", crd())]),
-        ("webhook-rbac", account().all(&permissions.webhook).into_iter().map(on).collect()),
+        ("webhook-rbac", roles(permissions)),
         ("webhook-account-policy", account_policy::all().into_iter().map(on).collect()),
         ("webhook-policies", vec![on(policies())]),
         (
@@ -52,6 +52,15 @@ pub(super) fn templates(permissions: &ServerPermissions) -> Vec<(&'static str, V
         ),
         ("webhook-configurations", vec![on(called(webhooks::mutating())), on(called(validating()))]),
     ]
+}
+
+/// The permissions. Without certificates of its own, the webhook may write nothing but the status of policies.
+fn roles(permissions: &ServerPermissions) -> Vec<Template> {
+    let issues = format!("and {ENABLED} (eq {SOURCE} \"roster\")");
+    let always =
+        account().cluster_wide(&permissions.webhook).into_iter().map(|document| Template::new(ENABLED, document));
+    let issuing = account().another_role(ISSUING, &permissions.webhook_that_issues);
+    always.chain(issuing.into_iter().map(|document| Template::new(&issues, document))).collect()
 }
 
 /// Who may connect, as the values say.

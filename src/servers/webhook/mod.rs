@@ -41,4 +41,4 @@ pub use namespace_lookup::NamespaceLookup;
 pub(crate) use namespace_lookup::NamespaceMetrics;
 pub use options::{CertificateSource, ClusterOptions, WebhookOptions, self_signed};
 pub use part::{WebhookPart, part};
-pub use permissions::permissions;
+pub use permissions::{permissions, permissions_to_issue};

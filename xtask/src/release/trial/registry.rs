@@ -18,7 +18,7 @@ use crate::steps::Outcome;
 /// What runs: the examples are read from standard input, because the image has no other files.
 const RUN: &str = r#"
 mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 1
-exec chroot --userspec=65532:65532 "$1" /usr/bin/roster "$2" - <"$3"
+exec chroot --userspec=65532:65532 "$1" /usr/bin/roster explain - shop/db <"$2"
 "#;
 
 pub(super) fn check(release: &Release) -> Result<Outcome> {
@@ -107,8 +107,8 @@ fn pull(release: &Release, tag: &str, architecture: Architecture, folder: &Path)
 fn run(root: &Path) -> Result<()> {
     let example = Path::new("examples/shop.yaml");
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", RUN, "sh"]).arg(root).arg("explain").arg(example);
+    command.args(["--mount", "sh", "-c", RUN, "sh"]).arg(root).arg(example);
     let printed = capture_within(&mut command, LIMIT).context("running the image needs root's right to mount")?;
-    ensure!(printed.contains("shop/catalog"), "the image prints {printed}");
+    ensure!(printed.contains("2 of 2"), "the image prints {printed}");
     Ok(())
 }

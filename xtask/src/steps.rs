@@ -113,6 +113,18 @@ impl Steps {
         self.done.push(done);
     }
 
+    /// Whether a step has failed.
+    pub(crate) fn failed(&self) -> bool {
+        self.done.iter().any(FinishedStep::failed)
+    }
+
+    /// Runs one step, unless one before it failed: then it is skipped.
+    pub(crate) fn run_unless_failed(&mut self, name: impl Into<String>, step: impl FnOnce() -> Result<Outcome>) {
+        let failed = self.failed();
+        let why = "a step before it failed";
+        self.run(name, || if failed { Ok(Outcome::Skipped(why.to_owned())) } else { step() });
+    }
+
     /// Runs one step on a thread of its own, and the steps of `others` meanwhile. It should print nothing before its end.
     pub(crate) fn run_beside(
         &mut self,
@@ -143,5 +155,32 @@ impl Steps {
         }
         println!("{} passed, {} failed", sum.passed, sum.failed);
         sum.failed == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_needs_the_others_does_not_run_after_a_failure() {
+        let tests = |failed| Ok(Outcome::Tests(Tally { passed: 1, failed, ignored: 0 }));
+        let cases: [(&str, Result<Outcome>, bool); 5] = [
+            ("passed", Ok(Outcome::Passed), true),
+            ("skipped", Ok(Outcome::Skipped("no tool".to_owned())), true),
+            ("tests passed", tests(0), true),
+            ("a test failed", tests(1), false),
+            ("error", Err(anyhow!("broken")), false),
+        ];
+        for (what, end, want) in cases {
+            let (mut steps, mut ran) = (Steps::new(), false);
+            steps.run("first", || end);
+            steps.run("between", || Ok(Outcome::Passed));
+            steps.run_unless_failed("push", || {
+                ran = true;
+                Ok(Outcome::Passed)
+            });
+            assert_eq!(ran, want, "{what}");
+        }
     }
 }

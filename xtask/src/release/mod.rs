@@ -30,8 +30,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 pub(crate) use self::architecture::Architecture;
-use self::signatures::Key;
-use crate::command::capture;
+use self::publish::NO_CRANE;
+use self::signatures::{Key, NO_COSIGN};
+use crate::command::{capture, has};
 use crate::paths;
 use crate::steps::Steps;
 
@@ -43,8 +44,8 @@ pub(crate) struct Arguments {
     /// Sign with this private key of cosign, whose password is in `COSIGN_PASSWORD`
     #[arg(long, value_name = "FILE")]
     sign_key: Option<PathBuf>,
-    /// Push the image to this repository of a registry, such as `ghcr.io/me/roster`
-    #[arg(long, value_name = "REPOSITORY")]
+    /// Push the image to this repository of a registry, such as `ghcr.io/me/roster`, and sign it there
+    #[arg(long, value_name = "REPOSITORY", requires = "sign_key")]
     push: Option<String>,
     /// Try the release as its users would, with a throw-away key and servers on loopback
     #[arg(long)]
@@ -95,6 +96,15 @@ impl Release {
     }
 }
 
+/// Refuses to publish what could not be published in full. Nothing is built or written before.
+fn ensure_can_publish(arguments: &Arguments, has: impl Fn(&str) -> bool) -> Result<()> {
+    let needs = [("cosign", arguments.sign_key.is_some(), NO_COSIGN), ("crane", arguments.push.is_some(), NO_CRANE)];
+    for (program, needed, hint) in needs {
+        ensure!(!needed || has(program), "{hint}");
+    }
+    Ok(())
+}
+
 /// Creates the folder. What another release left there would be in the checksums of this one.
 fn create_empty(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
@@ -106,8 +116,9 @@ fn create_empty(folder: &Path) -> Result<()> {
 /// Writes the release.
 pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) -> Result<()> {
     let mut release = Release::of_checkout(arguments)?;
-    if arguments.sign_key.is_some() || arguments.push.is_some() {
+    if arguments.sign_key.is_some() {
         files::ensure_published()?;
+        ensure_can_publish(arguments, has)?;
     }
     create_empty(&release.folder)?;
     println!("    roster {} of {} into {}", release.version, release.commit, release.folder.display());
@@ -122,15 +133,16 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) -> Result<()> {
     steps.run("bill of materials", || sbom::write(&release));
     steps.run("image", || image::write(&release));
     steps.run("krew", || krew::write(&release));
-    steps.run("provenance", || provenance::write(&release));
-    steps.run("checksums", || checksums::write(&release));
+    // Checksums and signatures of a part of a release would look like those of all of it.
+    steps.run_unless_failed("provenance", || provenance::write(&release));
+    steps.run_unless_failed("checksums", || checksums::write(&release));
     let key = arguments.sign_key.as_deref().map(Key::given);
-    steps.run("signatures", || signatures::write(&release, key.as_ref()));
-    if arguments.verify {
+    steps.run_unless_failed("signatures", || signatures::write(&release, key.as_ref()));
+    if arguments.verify && !steps.failed() {
         trial::all(steps, &release);
     }
-    if let Some(repository) = &arguments.push {
-        steps.run("push", || publish::image(&release, repository, key.as_ref()));
+    if let (Some(repository), Some(key)) = (&arguments.push, &key) {
+        steps.run_unless_failed("push", || publish::image(&release, repository, key));
     }
     Ok(())
 }
@@ -144,5 +156,34 @@ fn example() -> Release {
         commit: "abc".to_owned(),
         epoch: 1_700_000_000,
         programs: BTreeMap::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_publishes_needs_its_programs_first() {
+        let arguments = |sign, push: bool| Arguments {
+            out: None,
+            sign_key: Some(PathBuf::from("cosign.key")).filter(|_| sign),
+            push: Some("registry.example.com/roster".to_owned()).filter(|_| push),
+            verify: false,
+        };
+        for (sign, push, installed, missing) in [
+            (false, false, "", ""),
+            (true, false, "cosign", ""),
+            (true, false, "crane", "cosign"),
+            (true, true, "crane", "cosign"),
+            (true, true, "cosign", "crane"),
+            (true, true, "cosign crane", ""),
+        ] {
+            let has = |program: &str| installed.split(' ').any(|name| name == program);
+            let message = ensure_can_publish(&arguments(sign, push), has).err().map(|e| e.to_string());
+            let message = message.unwrap_or_default();
+            let word = message.split(' ').next().unwrap_or_default();
+            assert_eq!(word, missing, "{sign} {push} {installed}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::Release;
 use super::files::CHECKSUMS;
-use crate::command::{has, run_with};
+use crate::command::run_with;
 use crate::paths;
 use crate::steps::Outcome;
 
@@ -28,9 +28,6 @@ pub(super) struct Key {
 /// Signs a release with the key, if there is one.
 pub(super) fn write(release: &Release, key: Option<&Key>) -> Result<Outcome> {
     let Some(key) = key else { return Ok(Outcome::Skipped("no --sign-key: nothing is signed".to_owned())) };
-    if !has("cosign") {
-        return Outcome::missing(NO_COSIGN);
-    }
     key.sign(release, &release.folder)?;
     Ok(Outcome::Passed)
 }

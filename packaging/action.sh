@@ -13,11 +13,18 @@ ROSTER_VERSION="$version" ROSTER_URL="$releases/v$version" \
   sh "$GITHUB_ACTION_PATH/packaging/install.sh" --prefix "$prefix"
 echo "$prefix/bin" >>"$GITHUB_PATH"
 
-read -r -a arguments <<<"$ROSTER_ARGUMENTS"
+# The arguments may stand in many lines, of which `read` would take the first. It fails where the text ends.
+read -r -d '' -a arguments <<<"$ROSTER_ARGUMENTS" || true
 code=0
 "$prefix/bin/roster" lint "${arguments[@]}" -o github || code=$?
-if [ -n "$ROSTER_SARIF_FILE" ]; then
-  # The first run has counted.
-  "$prefix/bin/roster" lint "${arguments[@]}" -o sarif >"$ROSTER_SARIF_FILE" || [ $? = "$code" ]
-fi
 echo "code=$code" >>"$GITHUB_OUTPUT"
+if [ -n "$ROSTER_SARIF_FILE" ]; then
+  # The first run has counted. After a usage error there is nothing to upload.
+  log="$prefix/roster.sarif"
+  "$prefix/bin/roster" lint "${arguments[@]}" -o sarif >"$log" || [ $? = "$code" ]
+  if [ -s "$log" ]; then
+    mkdir -p "$(dirname "$ROSTER_SARIF_FILE")"
+    mv "$log" "$ROSTER_SARIF_FILE"
+    echo "sarif=written" >>"$GITHUB_OUTPUT"
+  fi
+fi

@@ -23,20 +23,16 @@ has() { command -v "$1" >/dev/null 2>&1; }
 download() {
   if has curl; then
     curl --fail --silent --show-error --location --output "$2" "$1"
-  elif has wget; then
-    wget --quiet --output-document="$2" "$1"
   else
-    fail "neither curl nor wget is installed"
+    wget -q -O "$2" "$1"
   fi || fail "cannot download $1"
 }
 
 sha256_of() {
   if has sha256sum; then
     sha256sum "$1"
-  elif has shasum; then
-    shasum -a 256 "$1"
   else
-    fail "neither sha256sum nor shasum is installed: the archive cannot be verified"
+    shasum -a 256 "$1"
   fi | cut -d ' ' -f 1
 }
 
@@ -51,6 +47,12 @@ main() {
     esac
   done
   [ "$prefix" != /.local ] || fail "HOME is not set: name a folder with --prefix"
+  # Below `/` by accident: a variable that is empty.
+  [ -n "$prefix" ] || fail "--prefix needs a folder"
+  has curl || has wget || fail "neither curl nor wget is installed"
+  has sha256sum || has shasum || fail "neither sha256sum nor shasum is installed: the archive cannot be verified"
+  # Others use what is installed.
+  umask 022
 
   [ "$(uname -s)" = Linux ] || fail "there is no program for $(uname -s): build Roster from source"
   case $(uname -m) in
@@ -61,7 +63,8 @@ main() {
   name=roster-$version-$machine-linux
 
   folder=$(mktemp -d)
-  trap 'rm -rf "$folder"' EXIT
+  new=$prefix/bin/.roster.$$
+  trap 'rm -rf "$folder" "$new"' EXIT
   trap 'exit 1' HUP INT TERM
   download "$url/SHA256SUMS" "$folder/SHA256SUMS"
   download "$url/$name.tar.gz" "$folder/$name.tar.gz"
@@ -72,7 +75,7 @@ main() {
 
   tar -xzf "$folder/$name.tar.gz" -C "$folder"
   install_files "$folder/$name"
-  printf 'installed %s\n' "$("$prefix/bin/roster" --version)"
+  printf 'installed %s\n' "$about"
   case :${PATH:-}: in
     *:"$prefix/bin":*) ;;
     *) printf '%s is not in your PATH\n' "$prefix/bin" ;;
@@ -81,16 +84,19 @@ main() {
 
 install_files() {
   share=$prefix/share
+  [ ! -d "$prefix/bin/roster" ] || fail "$prefix/bin/roster is a folder: nothing was installed"
   mkdir -p "$prefix/bin" "$share/man/man1" "$share/bash-completion/completions" \
     "$share/fish/vendor_completions.d" "$share/zsh/site-functions"
+  # A program that works is not replaced by one that does not run here.
+  cp "$1/roster" "$new"
+  chmod 755 "$new"
+  about=$("$new" --version) || fail "the program does not run on this machine: nothing was installed"
   cp "$1"/man/*.1 "$share/man/man1/"
   cp "$1/completions/roster.bash" "$share/bash-completion/completions/roster"
   cp "$1/completions/roster.fish" "$share/fish/vendor_completions.d/roster.fish"
   cp "$1/completions/_roster" "$share/zsh/site-functions/_roster"
   # A program that runs cannot be overwritten, but it can be replaced.
-  cp "$1/roster" "$prefix/bin/.roster.$$"
-  chmod 755 "$prefix/bin/.roster.$$"
-  mv "$prefix/bin/.roster.$$" "$prefix/bin/roster"
+  mv -f "$new" "$prefix/bin/roster"
 }
 
 main "$@"

@@ -60,6 +60,8 @@ pub(crate) struct Release {
     pub(crate) version: String,
     /// The commit, in full.
     pub(crate) commit: String,
+    /// The tag of the version, if it is on the commit.
+    pub(crate) tag: Option<String>,
     /// The time of the commit in seconds since 1970: every file has it (`SOURCE_DATE_EPOCH`).
     pub(crate) epoch: u64,
     /// The static programs.
@@ -76,7 +78,10 @@ impl Release {
         let (commit, epoch) = (git("rev-parse HEAD")?, git("log -1 --format=%ct")?);
         let epoch = epoch.parse().context("the time of the commit")?;
         let version = files::package()?["version"].as_str().context("the version of `roster`")?.to_owned();
-        Ok(Self { folder, version, commit, epoch, programs: BTreeMap::new() })
+        let tag = format!("v{version}");
+        let tagged = git(&format!("rev-parse --verify --quiet refs/tags/{tag}^{{commit}}"));
+        let tag = Some(tag).filter(|_| tagged.is_ok_and(|tagged| tagged == commit));
+        Ok(Self { folder, version, commit, tag, epoch, programs: BTreeMap::new() })
     }
 
     /// The program of each architecture.
@@ -118,6 +123,7 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) -> Result<()> {
     let mut release = Release::of_checkout(arguments)?;
     if arguments.sign_key.is_some() {
         files::ensure_published()?;
+        ensure!(release.tag.is_some(), "a signed release has a tag: git tag v{} {}", release.version, release.commit);
         ensure_can_publish(arguments, has)?;
     }
     create_empty(&release.folder)?;
@@ -154,6 +160,7 @@ fn example() -> Release {
         folder: PathBuf::new(),
         version: "1.2.3".to_owned(),
         commit: "abc".to_owned(),
+        tag: None,
         epoch: 1_700_000_000,
         programs: BTreeMap::new(),
     }

@@ -22,10 +22,12 @@ pub(super) fn write(release: &Release) -> Result<Outcome> {
 
 /// A statement without the time of its making and the machine, which would differ from run to run.
 fn statement(release: &Release, repository: &str, subjects: &[Value], materials: &[Value]) -> Value {
-    let source = json!({
-        "uri": format!("git+{repository}@refs/tags/v{}", release.version),
-        "digest": { "gitCommit": release.commit },
-    });
+    // A tag that nobody has set on this commit would be a false statement.
+    let uri = match &release.tag {
+        Some(tag) => format!("git+{repository}@refs/tags/{tag}"),
+        None => format!("git+{repository}@{}", release.commit),
+    };
+    let source = json!({ "uri": uri, "digest": { "gitCommit": release.commit } });
     let dependencies: Vec<&Value> = std::iter::once(&source).chain(materials).collect();
     json!({
         "_type": "https://in-toto.io/Statement/v1",
@@ -49,8 +51,14 @@ mod tests {
 
     #[test]
     fn a_statement_names_the_commit_the_compilers_and_the_files() {
-        let release = crate::release::example();
+        let mut release = crate::release::example();
         let subject = json!({ "name": "a", "digest": { "sha256": "0" } });
+        let source = |release: &Release| {
+            let statement = statement(release, "https://example.com/roster", &[], &[]);
+            statement["predicate"]["buildDefinition"]["resolvedDependencies"][0]["uri"].clone()
+        };
+        assert_eq!(source(&release), "git+https://example.com/roster@abc");
+        release.tag = Some("v1.2.3".to_owned());
         let statement = statement(&release, "https://example.com/roster", &[subject], &[json!({ "uri": "rustc" })]);
         let definition = &statement["predicate"]["buildDefinition"];
         for (what, want) in [

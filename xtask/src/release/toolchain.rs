@@ -15,6 +15,8 @@ use crate::paths;
 const REQUIREMENTS: &str = "xtask/src/release/requirements.txt";
 /// It writes the list of the dependencies into a program, where `cargo audit bin` finds it.
 const AUDITABLE: &str = "cargo-auditable@0.7.7";
+/// The checksum of its package in the index of crates.io, which Cargo compares.
+const AUDITABLE_SHA256: &str = "ccdd489bc94d1338cd04389a842e00661300331ec915fb376b4810ef7d480b5d";
 
 /// What builds the programs, with versions and digests, as a statement of provenance lists it.
 pub(super) fn materials() -> Result<Vec<Value>> {
@@ -24,7 +26,7 @@ pub(super) fn materials() -> Result<Vec<Value>> {
     let mut materials = vec![json!({
         "uri": format!("git+https://github.com/rust-lang/rust@refs/tags/{version}"), "digest": { "gitCommit": commit },
     })];
-    materials.push(json!({ "uri": format!("pkg:cargo/{AUDITABLE}") }));
+    materials.push(json!({ "uri": format!("pkg:cargo/{AUDITABLE}"), "digest": { "sha256": AUDITABLE_SHA256 } }));
     let requirements = fs::read_to_string(REQUIREMENTS).context(REQUIREMENTS)?;
     materials.extend(requirements.lines().filter_map(requirement));
     Ok(materials)

@@ -7,21 +7,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::Release;
 use super::crates::{self, Crate, Id};
+use super::{Release, linked};
 use crate::paths;
 use crate::steps::Outcome;
 
 /// The file of a release.
 pub(super) const FILE: &str = "THIRD-PARTY-LICENSES.txt";
-
-/// What is linked and is not a crate: its name, its licence as an SPDX expression, and files with its text in
-/// `packaging/licenses`.
-pub(super) const NOT_CRATES: &[(&str, &str, &[&str])] = &[
-    ("musl", "MIT", &["musl.txt"]),
-    ("Rust's standard library", "MIT OR Apache-2.0", &["rust.txt"]),
-    ("LLVM's libunwind, and compiler-builtins", "Apache-2.0 WITH LLVM-exception", &["llvm.txt"]),
-];
 
 /// How files with a licence begin.
 const NAMES: &[&str] = &["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
@@ -49,12 +41,10 @@ fn document(crates: &BTreeMap<Id, Crate>) -> Result<String> {
             owners.entry(text).or_default().push(format!("{name} {version}"));
         }
     }
-    for &(name, license, files) in NOT_CRATES {
-        writeln!(list, "{name}: {license}")?;
-        for file in files {
-            let text = read(&paths::root().join("packaging/licenses").join(file))?;
-            owners.entry(text).or_default().push(name.to_owned());
-        }
+    for linked in linked::beside(crates) {
+        writeln!(list, "{} {}: {}", linked.name, linked.version, linked.license)?;
+        let text = read(&paths::root().join("packaging/licenses").join(linked.text))?;
+        owners.entry(text).or_default().push(format!("{} {}", linked.name, linked.version));
     }
     let mut document = format!("roster contains the following, under these licences.\n\n{list}");
     // The texts stand in the order of the list.

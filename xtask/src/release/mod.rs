@@ -15,6 +15,7 @@ mod image;
 mod installer;
 mod krew;
 mod licenses;
+mod linked;
 mod pack;
 mod provenance;
 mod publish;

@@ -6,8 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::crates::{self, Crate, Id};
-use super::licenses::NOT_CRATES;
-use super::{Release, files};
+use super::{Release, files, linked};
 use crate::steps::Outcome;
 
 /// Writes the bill of materials.
@@ -24,14 +23,18 @@ fn document(release: &Release, package: &Value, crates: &BTreeMap<Id, Crate>) ->
     let root = ("roster".to_owned(), release.version.clone());
     let mut components: Vec<Value> =
         crates.iter().filter(|(id, _)| **id != root).map(|(id, c)| component("library", id, c)).collect();
-    components.extend(NOT_CRATES.iter().map(|(name, license, _)| {
-        json!({ "type": "library", "bom-ref": name, "name": name, "licenses": [{ "expression": license }] })
+    let beside = linked::beside(crates);
+    components.extend(beside.iter().map(|linked| {
+        json!({
+            "type": "library", "bom-ref": linked.purl(), "name": linked.name, "version": linked.version,
+            "purl": linked.purl(), "licenses": [{ "expression": linked.license }],
+        })
     }));
     let mut dependencies: Vec<Value> = Vec::new();
     for (id, crate_) in crates {
         let mut needs: Vec<String> = crate_.dependencies.iter().map(purl).collect();
         if *id == root {
-            needs.extend(NOT_CRATES.iter().map(|(name, ..)| (*name).to_owned()));
+            needs.extend(beside.iter().map(|linked| linked.purl()));
         }
         dependencies.push(json!({ "ref": purl(id), "dependsOn": needs }));
     }

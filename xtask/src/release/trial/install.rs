@@ -69,7 +69,8 @@ pub(super) fn check(release: &Release) -> Result<Outcome> {
     refused(&prefix, "does not run")?;
     let names = fs::read_dir(prefix.join("bin"))?.map(|entry| Ok(entry?.file_name())).collect::<Result<Vec<_>>>()?;
     ensure!(names == ["roster"], "what does not run is left: {names:?}");
-    run_with(Command::new(prefix.join("bin/roster")).arg("--version")).context("the program that worked was replaced")?;
+    run_with(Command::new(prefix.join("bin/roster")).arg("--version"))
+        .context("the program that worked was replaced")?;
     Ok(Outcome::Passed)
 }
 

@@ -12,7 +12,8 @@ pub(super) struct TraceArgs {
     /// path gets /v1/traces
     #[arg(long, value_name = "URL")]
     otlp_endpoint: Option<CollectorUrl>,
-    /// The share of traces that is sent, from 0 to 1, of those that begin here. Of the others, the caller decides
+    /// The share of traces that is sent, from 0 to 1. A review that is a part of a trace of the API server is sent if the API server
+    /// records that trace
     #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = share, requires = "otlp_endpoint")]
     otlp_sampling: f64,
 }

@@ -22,7 +22,10 @@ use super::{
     request_spans::with_spans,
     tls_options::TlsOptions,
 };
-use crate::runtime::allowed_hosts::{AllowedHosts, HostName};
+use crate::runtime::{
+    allowed_hosts::{AllowedHosts, HostName},
+    telemetry::traces::CallerSampling,
+};
 
 /// The name of the admin listener in metrics. Its requests, which are probes and scrapes, have no traces.
 const ADMIN: &str = "admin";
@@ -87,6 +90,8 @@ pub struct ServerPart {
     pub tls: Option<TlsOptions>,
     /// How long a connection without a request yet may still send its first one after the stop.
     pub first_request_grace: Duration,
+    /// Who decides what is recorded of the traces of its callers.
+    pub sampling: CallerSampling,
     /// Its readiness checks.
     pub readiness: Readiness,
     /// Its background tasks, which run already.
@@ -105,6 +110,7 @@ impl ServerPart {
             no_place: || (StatusCode::SERVICE_UNAVAILABLE, Self::NO_PLACE).into_response(),
             tls: None,
             first_request_grace: Duration::ZERO,
+            sampling: CallerSampling::IsLimited,
             readiness: Readiness::default(),
             tasks: Tasks::default(),
         }
@@ -179,12 +185,12 @@ impl Server {
 
     /// The connections of a part.
     fn connections(&self, part: ServerPart) -> Connections {
-        let ServerPart { name, router, no_place, tls, first_request_grace, .. } = part;
+        let ServerPart { name, router, no_place, tls, first_request_grace, sampling, .. } = part;
         let ServerOptions { head_timeout: head, write_timeout: write, max_connections, .. } = self.options;
         let limits = ConnectionLimits { head, write, first_request_grace };
         let open = tls.as_ref().map_or(&self.open, |tls| &tls.certificate.metrics().connections);
         let places = ListenerPlaces::new(&self.health, name, max_connections, tls.is_some());
-        let router = if name == ADMIN { router } else { with_spans(router, &self.health.tracer) };
+        let router = if name == ADMIN { router } else { with_spans(router, &self.health.tracer, sampling) };
         Connections::new(router, no_place, open.clone(), limits, places)
     }
 

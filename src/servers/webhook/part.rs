@@ -15,6 +15,7 @@ use crate::runtime::{
     clock::Clock,
     net::{Health, Readiness, ServerPart, Tasks, TlsOptions},
     status_error::StatusError,
+    telemetry::traces::CallerSampling,
     tls::{CertificateFiles, ClientCaFile, TlsNames},
 };
 
@@ -80,6 +81,7 @@ pub async fn part(options: &WebhookOptions, clock: &Clock, health: &Health) -> a
         no_place: StatusError::no_place,
         tls: Some(tls),
         first_request_grace,
+        sampling: CallerSampling::Decides,
         readiness,
         tasks,
         ..ServerPart::new(LISTENER, router(webhook))

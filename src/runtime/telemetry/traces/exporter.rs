@@ -44,7 +44,8 @@ const MAX_ANSWER: usize = 64 << 10;
 pub struct TraceOptions {
     /// The collector.
     pub endpoint: CollectorUrl,
-    /// The share of the traces that begin here which is recorded, from 0 to 1.
+    /// The share that is recorded, from 0 to 1, of the traces that begin here, and of those of callers whose sampling
+    /// [is limited](super::CallerSampling::IsLimited).
     pub share: f64,
     /// The name of the program in traces.
     pub service: &'static str,

@@ -21,4 +21,4 @@ mod tracer;
 pub use collector_url::CollectorUrl;
 pub use exporter::{TraceExporter, TraceOptions};
 pub(crate) use span::{EndsSpan, Span};
-pub use tracer::Tracer;
+pub use tracer::{CallerSampling, Tracer};

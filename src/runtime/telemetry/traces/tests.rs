@@ -2,6 +2,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use tokio::sync::mpsc::{self, Receiver};
 
 use super::{
+    CallerSampling::{Decides, IsLimited},
     Span, Tracer,
     otlp_json::{self, TraceResource},
     span::{FinishedSpan, SpanValue},
@@ -34,15 +35,18 @@ fn spans(queue: &mut Receiver<Queued>) -> Vec<FinishedSpan> {
 }
 
 #[test]
-fn the_caller_decides_what_is_recorded_and_otherwise_the_share_does() {
-    for (name, headers, share, want) in [
-        ("the caller records", called("01"), 0.0, true),
-        ("the caller does not", called("00"), 1.0, false),
-        ("nobody calls", HeaderMap::new(), 1.0, true),
-        ("nobody calls, and nothing is recorded", HeaderMap::new(), 0.0, false),
+fn the_caller_decides_what_is_recorded_or_the_share_does() {
+    for (name, headers, sampling, share, want) in [
+        ("an API server records", called("01"), Decides, 0.0, true),
+        ("an API server does not", called("00"), Decides, 1.0, false),
+        ("a client records", called("01"), IsLimited, 1.0, true),
+        ("a client records more than the share", called("01"), IsLimited, 0.0, false),
+        ("a client does not", called("00"), IsLimited, 1.0, false),
+        ("nobody calls", HeaderMap::new(), Decides, 1.0, true),
+        ("nobody calls, and nothing is recorded", HeaderMap::new(), Decides, 0.0, false),
     ] {
         let (tracer, mut queue, _) = tracer(8, share);
-        let span = tracer.request(&headers, || "POST /validate".to_owned());
+        let span = tracer.request(&headers, sampling, || "POST /validate".to_owned());
         assert_eq!(span.is_recorded(), want, "{name}");
         // A log line tells the trace in either case.
         let trace = span.trace_id().unwrap();
@@ -50,17 +54,21 @@ fn the_caller_decides_what_is_recorded_and_otherwise_the_share_does() {
         drop((span.child("decide"), span));
         assert_eq!(spans(&mut queue).len(), if want { 2 } else { 0 }, "{name}");
     }
-    let (tracer, mut queue, _) = tracer(1000, 0.25);
-    for _ in 0..1000 {
-        drop(tracer.work("sync"));
+    // A client gets no more of the share by sending one trace again and again.
+    let of_client = |tracer: &Tracer| tracer.request(&called("01"), IsLimited, || "POST /v1/plan".to_owned());
+    for begin in [of_client, |tracer: &Tracer| tracer.work("sync")] {
+        let (tracer, mut queue, _) = tracer(1000, 0.25);
+        for _ in 0..1000 {
+            drop(begin(&tracer));
+        }
+        assert!((150..350).contains(&spans(&mut queue).len()));
     }
-    assert!((150..350).contains(&spans(&mut queue).len()));
 }
 
 #[test]
 fn a_part_belongs_to_the_work_and_the_work_to_its_caller() {
     let (tracer, mut queue, _) = tracer(8, 0.0);
-    let span = tracer.request(&called("01"), || "GET".to_owned());
+    let span = tracer.request(&called("01"), Decides, || "GET".to_owned());
     span.rename(|| "list services".to_owned());
     let part = span.child("decide");
     part.set("roster.findings", 2_usize);
@@ -104,7 +112,7 @@ fn a_full_queue_costs_spans_and_nobody_waits() {
 #[test]
 fn without_a_collector_there_is_nothing() {
     let tracer = Tracer::default();
-    let span = tracer.request(&called("01"), || panic!("the name is not needed"));
+    let span = tracer.request(&called("01"), Decides, || panic!("the name is not needed"));
     span.rename(|| panic!("the name is not needed"));
     let mut headers = HeaderMap::new();
     span.child("decide").propagate(&mut headers);

@@ -34,6 +34,15 @@ pub(super) enum Queued {
     Flush(oneshot::Sender<()>),
 }
 
+/// Who decides whether a request of a caller's trace is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallerSampling {
+    /// The caller: it is an API server, and its operator has chosen how much is recorded.
+    Decides,
+    /// The caller and the share: everyone can call, and nobody gets more recorded than the share allows.
+    IsLimited,
+}
+
 /// Makes spans. A clone gives them to the same exporter. By default it makes none.
 #[derive(Clone, Debug, Default)]
 pub struct Tracer(Option<Arc<TracerCore>>);
@@ -43,7 +52,7 @@ pub struct Tracer(Option<Arc<TracerCore>>);
 pub(super) struct TracerCore {
     queue: mpsc::Sender<Queued>,
     metrics: TraceMetrics,
-    /// A trace that begins here is recorded if the first half of its id is below this.
+    /// A trace is recorded if a random number is below this: the first half of its id if it begins here.
     sampled_below: u64,
     pub(super) clock: Clock,
     /// The ids of spans: a keyed hash of a number, so that nobody guesses them and two processes have different ones.
@@ -70,10 +79,15 @@ impl Tracer {
         self.0.is_some()
     }
 
-    /// The span of a request. The caller decides whether it is recorded, if the caller has a trace.
-    pub(crate) fn request(&self, headers: &HeaderMap, name: impl FnOnce() -> String) -> Span {
+    /// The span of a request: a part of the caller's trace, if the caller has one.
+    pub(crate) fn request(&self, headers: &HeaderMap, sampling: CallerSampling, name: impl FnOnce() -> String) -> Span {
         let Some(core) = &self.0 else { return Span::default() };
-        Span::begin(core, TraceParent::of(headers), SpanKind::Server, name)
+        let mut parent = TraceParent::of(headers);
+        if let (CallerSampling::IsLimited, Some(parent)) = (sampling, &mut parent) {
+            // Not by the id of the trace, which the caller chooses.
+            parent.is_sampled &= core.samples(core.random());
+        }
+        Span::begin(core, parent, SpanKind::Server, name)
     }
 
     /// The span of work that nobody asked for.
@@ -104,7 +118,12 @@ impl TracerCore {
         let high = self.random();
         let id = (u128::from(high) << 64) | u128::from(self.random());
         let id = NonZeroU128::new(id).unwrap_or(NonZeroU128::MIN);
-        (TraceId(id), high < self.sampled_below || self.sampled_below == u64::MAX)
+        (TraceId(id), self.samples(high))
+    }
+
+    /// Whether the share has room for what has this random number.
+    fn samples(&self, random: u64) -> bool {
+        random < self.sampled_below || self.sampled_below == u64::MAX
     }
 
     pub(super) fn span_id(&self) -> SpanId {

@@ -95,7 +95,8 @@ async fn the_span_of_a_watch_ends_when_the_watch_begins() {
 #[tokio::test]
 async fn what_is_forwarded_is_a_part_of_the_trace() {
     for (name, share, flags, is_recorded) in [
-        ("the caller records", 0.0, Some("01"), true),
+        ("the caller records", 1.0, Some("01"), true),
+        ("the caller records more than the share", 0.0, Some("01"), false),
         ("the caller does not", 1.0, Some("00"), false),
         ("nobody calls", 1.0, None, true),
         ("nobody calls, and nothing is recorded", 0.0, None, false),

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tracing::field::{DisplayValue, display};
 
 use super::{
-    trace_parent::{SpanId, TRACEPARENT, TraceId, TraceParent},
+    trace_parent::{SpanId, TRACEPARENT, TRACESTATE, TraceId, TraceParent},
     tracer::TracerCore,
 };
 
@@ -175,8 +175,13 @@ impl Span {
         self.0.as_ref().map(|span| display(span.trace))
     }
 
-    /// Makes it the parent of what happens elsewhere to a request with these headers.
+    /// Makes it the parent of what happens elsewhere to a request with these headers. A parent that cannot be read is dropped, and so
+    /// is the state of its vendors.
     pub(crate) fn propagate(&self, headers: &mut HeaderMap) {
+        if self.0.is_some() && TraceParent::of(headers).is_none() {
+            headers.remove(TRACEPARENT);
+            headers.remove(TRACESTATE);
+        }
         if let Some(OpenSpan { trace, id, .. }) = self.recorded().map(AsRef::as_ref)
             && let Some(value) = (TraceParent { trace: *trace, span: *id, is_sampled: true }).header()
         {

@@ -7,7 +7,7 @@ use super::{
     otlp_json::{self, TraceResource},
     span::{FinishedSpan, SpanValue},
     trace_metrics::TraceMetrics,
-    trace_parent::TRACEPARENT,
+    trace_parent::{TRACEPARENT, TRACESTATE, TraceParent},
     tracer::Queued,
 };
 use crate::runtime::{clock::Clock, telemetry::registry::MetricsRegistry};
@@ -95,6 +95,31 @@ fn a_part_belongs_to_the_work_and_the_work_to_its_caller() {
         r#""attributes":[{"key":"roster.findings","value":{"intValue":"2"}}],"status":{}"#.to_owned(),
     ] {
         assert!(body.contains(&piece), "{piece} is not in {body}");
+    }
+}
+
+#[test]
+fn a_state_goes_on_with_its_parent_only() {
+    let good = format!("00-{TRACE}-00f067aa0ba902b7-01");
+    for (parents, share, names_parent, has_state) in [
+        (&[good.as_str()] as &[&str], 1.0, true, true),
+        (&[good.as_str()], 0.0, true, true),
+        (&["00-what-is-this"], 1.0, true, false),
+        (&["00-what-is-this"], 0.0, false, false),
+        (&[good.as_str(), good.as_str()], 1.0, true, false),
+        (&[good.as_str(), good.as_str()], 0.0, false, false),
+        (&[], 1.0, true, false),
+        (&[], 0.0, false, false),
+    ] {
+        let mut headers: HeaderMap =
+            parents.iter().map(|parent| (TRACEPARENT, HeaderValue::from_str(parent).unwrap())).collect();
+        headers.append(TRACESTATE, HeaderValue::from_static("vendor=1"));
+        headers.append(TRACESTATE, HeaderValue::from_static("other=2"));
+        let (tracer, _queue, _) = tracer(8, share);
+        tracer.request(&headers, IsLimited, || "GET".to_owned()).propagate(&mut headers);
+        assert_eq!(TraceParent::of(&headers).is_some(), names_parent, "{parents:?} {share}");
+        assert_eq!(headers.contains_key(TRACEPARENT), names_parent, "{parents:?} {share}");
+        assert_eq!(headers.contains_key(TRACESTATE), has_state, "{parents:?} {share}");
     }
 }
 

@@ -8,6 +8,8 @@ use std::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+/// What the vendors of tracers add to it. It has no meaning without it.
+pub(super) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// The id of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

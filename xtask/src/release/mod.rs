@@ -6,6 +6,7 @@
 
 mod architecture;
 mod archive;
+mod chart;
 mod checksums;
 mod contents;
 mod crates;
@@ -31,7 +32,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 pub(crate) use self::architecture::Architecture;
-use self::publish::NO_CRANE;
+use self::publish::{NO_CRANE, NO_HELM};
 use self::signatures::{Key, NO_COSIGN};
 use crate::command::{capture, has};
 use crate::paths;
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
     /// Sign with this private key of cosign, whose password is in `COSIGN_PASSWORD`
     #[arg(long, value_name = "FILE")]
     sign_key: Option<PathBuf>,
-    /// Push the image to this repository of a registry, such as `ghcr.io/me/roster`, and sign it there
+    /// Push the image to this repository of a registry, such as `ghcr.io/me/roster`, and the chart to `charts` beside it; sign both there
     #[arg(long, value_name = "REPOSITORY", requires = "sign_key")]
     push: Option<String>,
     /// Try the release as its users would, with a throw-away key and servers on loopback
@@ -104,7 +105,11 @@ impl Release {
 
 /// Refuses to publish what could not be published in full. Nothing is built or written before.
 fn ensure_can_publish(arguments: &Arguments, has: impl Fn(&str) -> bool) -> Result<()> {
-    let needs = [("cosign", arguments.sign_key.is_some(), NO_COSIGN), ("crane", arguments.push.is_some(), NO_CRANE)];
+    let needs = [
+        ("cosign", arguments.sign_key.is_some(), NO_COSIGN),
+        ("crane", arguments.push.is_some(), NO_CRANE),
+        ("helm", arguments.push.is_some(), NO_HELM),
+    ];
     for (program, needed, hint) in needs {
         ensure!(!needed || has(program), "{hint}");
     }
@@ -139,6 +144,7 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) -> Result<()> {
     steps.run("install script", || installer::write(&release));
     steps.run("bill of materials", || sbom::write(&release));
     steps.run("image", || image::write(&release));
+    steps.run("chart", || chart::write(&release));
     steps.run("krew", || krew::write(&release));
     // Checksums and signatures of a part of a release would look like those of all of it.
     steps.run_unless_failed("provenance", || provenance::write(&release));
@@ -149,7 +155,8 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) -> Result<()> {
         trial::all(steps, &release);
     }
     if let (Some(repository), Some(key)) = (&arguments.push, &key) {
-        steps.run_unless_failed("push", || publish::image(&release, repository, key));
+        steps.run_unless_failed("push: image", || publish::image(&release, repository, key));
+        steps.run_unless_failed("push: chart", || publish::chart(&release, repository, key));
     }
     Ok(())
 }
@@ -185,7 +192,8 @@ mod tests {
             (true, false, "crane", "cosign"),
             (true, true, "crane", "cosign"),
             (true, true, "cosign", "crane"),
-            (true, true, "cosign crane", ""),
+            (true, true, "cosign crane", "helm"),
+            (true, true, "cosign crane helm", ""),
         ] {
             let has = |program: &str| installed.split(' ').any(|name| name == program);
             let message = ensure_can_publish(&arguments(sign, push), has).err().map(|e| e.to_string());

@@ -34,7 +34,7 @@ type Trial = fn(&Release) -> Result<Outcome>;
 
 /// Tries the release.
 pub(super) fn all(steps: &mut Steps, release: &Release) {
-    let trials: [(&str, Trial); 13] = [
+    let trials: [(&str, Trial); 14] = [
         ("first answer", commands::first_answer),
         ("command line", commands::test_here),
         ("command line, emulated", commands::test_emulated),
@@ -42,6 +42,7 @@ pub(super) fn all(steps: &mut Steps, release: &Release) {
         ("Debian packages", packages::check),
         ("install script", install::check),
         ("bill of materials", bill::check),
+        ("package of the chart", chart::package),
         ("signatures", signed::check),
         ("image", registry::check),
         ("chart", chart::check),

@@ -1,4 +1,5 @@
-//! Pushes the image to a registry on loopback, signs it there, pulls it, unpacks it, and runs it without a right to write.
+//! Pushes the image and the chart to a registry on loopback, signs them there, pulls them, unpacks the image, and runs it
+//! without a right to write.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use serde_json::Value;
 
 use super::{LIMIT, folder, here, serve};
 use crate::command::{capture_within, has, run_with};
-use crate::release::publish::{self, NO_CRANE};
+use crate::release::publish::{self, NO_CRANE, NO_HELM};
 use crate::release::signatures::{Key, NO_COSIGN};
 use crate::release::{Architecture, Release};
 use crate::server::free_address;
@@ -25,6 +26,7 @@ pub(super) fn check(release: &Release) -> Result<Outcome> {
     for (program, hint) in [
         ("crane", NO_CRANE),
         ("cosign", NO_COSIGN),
+        ("helm", NO_HELM),
         ("skopeo", "skopeo is not installed: Debian's package is skopeo"),
         ("umoci", "umoci is not installed: Debian's package is umoci"),
     ] {
@@ -33,6 +35,12 @@ pub(super) fn check(release: &Release) -> Result<Outcome> {
         }
     }
     let folder = folder("image")?;
+    let verify = |image: &str| -> Result<()> {
+        let mut verify = Command::new("cosign");
+        verify.args(["verify", "--insecure-ignore-tlog", "--key"]).arg(folder.join("trial.pub")).arg(image);
+        capture_within(&mut verify, LIMIT)?;
+        capture_within(verify.arg("--new-bundle-format=false"), LIMIT).map(drop)
+    };
     let key = Key::throw_away(&folder)?;
     let address = free_address()?;
     let _registry =
@@ -40,10 +48,13 @@ pub(super) fn check(release: &Release) -> Result<Outcome> {
     let repository = format!("{address}/roster");
     publish::image(release, &repository, &key)?;
     let tag = format!("{repository}:{}", release.version);
-    let mut verify = Command::new("cosign");
-    verify.args(["verify", "--insecure-ignore-tlog", "--key"]).arg(folder.join("trial.pub")).arg(&tag);
-    capture_within(&mut verify, LIMIT)?;
-    capture_within(verify.arg("--new-bundle-format=false"), LIMIT)?;
+    verify(&tag)?;
+    publish::chart(release, &repository, &key)?;
+    let chart = format!("{}/roster", publish::charts(&repository)?);
+    verify(&format!("{chart}:{}", release.version))?;
+    let mut show = publish::helm(&repository, "show chart");
+    let about = capture_within(show.arg(format!("oci://{chart}")).args(["--version", &release.version]), LIMIT)?;
+    ensure!(about.contains("name: roster"), "the chart in the registry is {about}");
     for (&architecture, program) in &release.programs {
         pull(release, &tag, architecture, &folder)?;
         let same = fs::read(program_of(architecture))? == fs::read(program)?;

@@ -1,11 +1,9 @@
 //! The architectures of a release, and their programs.
 
-use std::path::PathBuf;
+use anyhow::{Result, ensure};
 
-use anyhow::{Context, Result, ensure};
-
-use super::{Release, toolchain};
-use crate::command::{capture, run_with};
+use super::{Release, surroundings, toolchain};
+use crate::command::run_with;
 use crate::paths;
 use crate::steps::Outcome;
 
@@ -38,12 +36,21 @@ impl Architecture {
 
 /// Builds the programs.
 pub(super) fn build(release: &mut Release) -> Result<Outcome> {
+    surroundings::ensure_unconfigured()?;
     let mut cargo = toolchain::cargo_with_tools()?;
+    surroundings::remove_variables(&mut cargo);
     cargo.args(["auditable", "zigbuild", "--locked", "--profile", "dist", "--bin", "roster"]);
+    // Messages of panics, asserts and the list of dependencies would tell where it was built.
+    let places = surroundings::places()?;
+    let c_flags = surroundings::c_flags(&places)?;
     for architecture in Architecture::ALL {
         cargo.args(["--target", architecture.target()]);
+        cargo.env(format!("CFLAGS_{}", architecture.target().replace('-', "_")), &c_flags);
     }
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags()?.join("\u{1f}"));
+    let remap = places.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
+    // Zig would link the program to a fixed address.
+    let flags: Vec<_> = remap.chain(["-Clink-arg=-pie".to_owned()]).collect();
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     cargo.env("ROSTER_COMMIT", &release.commit).env("SOURCE_DATE_EPOCH", release.epoch.to_string());
     run_with(&mut cargo)?;
     for architecture in Architecture::ALL {
@@ -52,23 +59,4 @@ pub(super) fn build(release: &mut Release) -> Result<Outcome> {
         release.programs.insert(architecture, program);
     }
     Ok(Outcome::Passed)
-}
-
-/// The flags of rustc.
-fn flags() -> Result<Vec<String>> {
-    let sysroot = PathBuf::from(capture("rustc", "--print sysroot")?.trim()).join("lib/rustlib/src/rust");
-    let about = capture("rustc", "--version --verbose")?;
-    let commit = about.lines().find_map(|line| line.strip_prefix("commit-hash: ")).context("the commit of rustc")?;
-    let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let cargo_home = cargo_home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("no home folder")?;
-    // Messages of panics and the list of dependencies would tell where it was built. A later entry has precedence.
-    let paths = [
-        (cargo_home, "/cargo".to_owned()),
-        (sysroot, format!("/rustc/{commit}")),
-        (paths::root().to_owned(), "/roster".to_owned()),
-        (paths::target(), "/target".to_owned()),
-    ];
-    let remap = paths.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
-    // Zig would link the program to a fixed address.
-    Ok(remap.chain(["-Clink-arg=-pie".to_owned()]).collect())
 }

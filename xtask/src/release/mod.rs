@@ -22,6 +22,7 @@ mod provenance;
 mod publish;
 mod sbom;
 mod signatures;
+mod surroundings;
 mod toolchain;
 mod trial;
 

@@ -345,7 +345,8 @@ impl ControllerArgs {
     async fn serve(&self) -> anyhow::Result<()> {
         let signals = signals()?;
         let socket = Socket::bind(self.admin_listen)?;
-        let (health, tasks) = Health::with_traces(self.traces.options("roster-controller").as_ref(), &Clock::system())?;
+        let (health, tasks) =
+            Health::with_traces(self.traces.options("roster-controller")?.as_ref(), &Clock::system())?;
         let started = controller::start(&self.options(), &Clock::system(), &health).await?;
         // No load balancer sends requests to it.
         let options = ServerOptions { shutdown_delay: Some(Duration::ZERO), ..ServerOptions::default() };

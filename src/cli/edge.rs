@@ -147,7 +147,7 @@ impl EdgeArgs {
             ListenAddress::Tcp(address) => AllowedHosts::of_listener(address, &options.allowed_hosts),
             ListenAddress::Unix(_) => None,
         };
-        let (health, tasks) = Health::with_traces(self.traces.options("roster-edge").as_ref(), &Clock::system())?;
+        let (health, tasks) = Health::with_traces(self.traces.options("roster-edge")?.as_ref(), &Clock::system())?;
         let part = edge::part(&self.options()?, hosts, &Clock::system(), &health).await?;
         let mut server = Server::new(options, health);
         server.add_background(Readiness::default(), tasks);

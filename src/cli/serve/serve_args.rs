@@ -182,7 +182,7 @@ impl Serve {
             dev: self.dev,
             log_format: self.logs.format(),
             log_filter: self.logs.filter().to_owned(),
-            traces: self.traces.options("roster"),
+            traces: self.traces.options("roster")?,
             limits: RestLimits {
                 body: self.max_body << 20,
                 // A body, its response, and the reserve for others.

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use axum::{Json, Router, routing::post, serve::Listener};
+use axum::{Json, Router, http::HeaderMap, routing::post, serve::Listener};
 use roster::runtime::certificates::Material;
 use rustls::{
     ServerConfig,
@@ -54,8 +54,8 @@ impl Listener for TlsListener {
     }
 }
 
-/// Starts a collector with a certificate, and returns the bodies that it gets.
-fn collector(runtime: &Runtime, material: &Material) -> (SocketAddr, Receiver<Value>) {
+/// Starts a collector with a certificate, and returns the headers and the bodies that it gets.
+fn collector(runtime: &Runtime, material: &Material) -> (SocketAddr, Receiver<(HeaderMap, Value)>) {
     let chain = CertificateDer::pem_slice_iter(material.certificate.as_bytes()).map(Result::unwrap).collect();
     let tls = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
@@ -64,11 +64,11 @@ fn collector(runtime: &Runtime, material: &Material) -> (SocketAddr, Receiver<Va
         .with_single_cert(chain, PrivateKeyDer::from_pem_slice(material.key.as_bytes()).unwrap())
         .unwrap();
     let tcp = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
-    let (address, (sender, bodies)) = (tcp.local_addr().unwrap(), channel());
-    let take = async move |Json(body): Json<Value>| sender.send(body).unwrap();
+    let (address, (sender, received)) = (tcp.local_addr().unwrap(), channel());
+    let take = async move |headers: HeaderMap, Json(body): Json<Value>| sender.send((headers, body)).unwrap();
     let listener = TlsListener { tcp, tls: TlsAcceptor::from(Arc::new(tls)) };
     runtime.spawn(async move { axum::serve(listener, Router::new().route("/v1/traces", post(take))).await });
-    (address, bodies)
+    (address, received)
 }
 
 /// A running server with a REST API. It is killed with the value.
@@ -84,6 +84,8 @@ impl Serve {
             .args(["serve", "--listen", "127.0.0.1:0", "--otlp-endpoint", &format!("https://{collector}")])
             .env("SSL_CERT_FILE", cas)
             .env_remove("SSL_CERT_DIR")
+            .env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20hunter2")
+            .env_remove("OTEL_EXPORTER_OTLP_TRACES_HEADERS")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -124,7 +126,7 @@ fn the_certificate_of_a_collector_must_be_of_a_ca_in_the_file() {
     let (runtime, folder, ours, other) =
         (Runtime::new().unwrap(), tempfile::tempdir().unwrap(), material(), material());
     for (ca, result, name, warns) in [(&ours, "sent", Some("GET /sample"), false), (&other, "unanswered", None, true)] {
-        let (address, bodies) = collector(&runtime, &ours);
+        let (address, received) = collector(&runtime, &ours);
         let cas = folder.path().join("ca.crt");
         fs::write(&cas, &ca.bundle).unwrap();
         let server = Serve::start(&cas, address);
@@ -134,12 +136,15 @@ fn the_certificate_of_a_collector_must_be_of_a_ca_in_the_file() {
             assert!(began.elapsed() < LONG, "{counted}: not after {LONG:?}");
             sleep(Duration::from_millis(20));
         }
-        let body = bodies.try_recv().ok();
-        let span = body.as_ref().map(|body| &body["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["name"]);
+        let request = received.try_recv().ok();
+        let headers = request.as_ref().map(|(headers, _)| ["authorization", "content-type"].map(|name| &headers[name]));
+        assert!(headers.is_none_or(|headers| headers == ["Bearer hunter2", "application/json"]), "{headers:?}");
+        let span = request.as_ref().map(|(_, body)| &body["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["name"]);
         assert_eq!(span.and_then(Value::as_str), name, "{result}");
         let log = server.log();
         let warning = "spans are dropped error=\"the collector cannot be reached: ";
         assert_eq!(log.contains(warning) && log.contains("UnknownIssuer"), warns, "{result}: {log}");
+        assert!(!log.contains("hunter2"), "{log}");
     }
 }
 
@@ -148,4 +153,22 @@ fn a_file_without_cas_is_an_error_at_the_start() {
     let args = ["serve", "--listen", "127.0.0.1:0", "--otlp-endpoint", "https://127.0.0.1:1"];
     let ran = roster_with(&args, &[("SSL_CERT_FILE", "/nowhere/ca.crt"), ("SSL_CERT_DIR", "")], "");
     assert!(ran.code == 2 && ran.err.contains("the CAs of the system: "), "{}", ran.err);
+}
+
+#[test]
+fn credentials_that_cannot_be_used_are_an_error_at_the_start_and_not_shown() {
+    for (command, endpoint, headers, want) in [
+        ("serve", "http://user:hunter2@127.0.0.1:1", "", "--otlp-endpoint: a URL such as"),
+        (
+            "serve",
+            "http://127.0.0.1:1",
+            "authorization: Bearer hunter2",
+            "OTEL_EXPORTER_OTLP_HEADERS: header 1 is not like",
+        ),
+        ("edge", "http://user:hunter2@127.0.0.1:1", "", "--otlp-endpoint: a URL such as"),
+    ] {
+        let variables = [("OTEL_EXPORTER_OTLP_HEADERS", headers), ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "")];
+        let ran = roster_with(&[command, "--otlp-endpoint", endpoint], &variables, "");
+        assert!(ran.code == 2 && ran.err.contains(want) && !ran.err.contains("hunter2"), "{}", ran.err);
+    }
 }

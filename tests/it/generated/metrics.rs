@@ -13,7 +13,10 @@ use roster::{
     runtime::{
         clock::Clock,
         net::{Health, Server, ServerOptions},
-        telemetry::{MetricsFormat, traces::TraceOptions},
+        telemetry::{
+            MetricsFormat,
+            traces::{CollectorHeaders, TraceOptions},
+        },
     },
     servers::{controller, edge, rest, webhook},
 };
@@ -45,7 +48,8 @@ fn registered(server: fn(&Health)) -> Health {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let _entered = runtime.enter();
     let endpoint = "http://127.0.0.1:4318".parse().unwrap();
-    let traces = TraceOptions { endpoint, share: 1.0, service: "roster", instance: None };
+    let traces =
+        TraceOptions { endpoint, headers: CollectorHeaders::default(), share: 1.0, service: "roster", instance: None };
     let (health, _tasks) = Health::with_traces(Some(&traces), &Clock::system()).unwrap();
     drop(Server::new(ServerOptions::default(), health.clone()));
     server(&health);

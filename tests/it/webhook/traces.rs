@@ -3,7 +3,7 @@
 use std::{future::pending, net::SocketAddr, time::Instant};
 
 use axum::{Router, body::Bytes, http::StatusCode, routing::post};
-use roster::runtime::telemetry::traces::TraceOptions;
+use roster::runtime::telemetry::traces::{CollectorHeaders, TraceOptions};
 use serde_json::Value;
 use tokio::{
     net::TcpListener,
@@ -55,7 +55,9 @@ async fn traced(folder: &Folder, collector: SocketAddr) -> (Running, Client) {
     let ours = material();
     folder.swap(&ours);
     let endpoint = format!("http://{collector}").parse().unwrap();
-    let traces = Some(TraceOptions { endpoint, share: 0.0, service: "roster", instance: Some("pod-1".to_owned()) });
+    let headers = CollectorHeaders::default();
+    let traces =
+        Some(TraceOptions { endpoint, headers, share: 0.0, service: "roster", instance: Some("pod-1".to_owned()) });
     (start(ServeOptions { traces, ..options(folder) }).await, Client::trusting(&ours.bundle))
 }
 

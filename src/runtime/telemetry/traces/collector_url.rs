@@ -21,7 +21,8 @@ impl FromStr for CollectorUrl {
     fn from_str(text: &str) -> Result<Self, String> {
         let read = || {
             let url: Uri = text.parse().ok()?;
-            let is_http = matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some();
+            let has_user = url.authority().is_some_and(|authority| authority.as_str().contains('@'));
+            let is_http = matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some() && !has_user;
             if url.path() != "/" {
                 return is_http.then_some(Self(url));
             }
@@ -29,7 +30,15 @@ impl FromStr for CollectorUrl {
             parts.path_and_query = Some("/v1/traces".parse().ok()?);
             is_http.then_some(Self(Uri::from_parts(parts).ok()?))
         };
-        read().ok_or_else(|| format!("{text:?} is not a URL such as http://127.0.0.1:4318"))
+        read().ok_or_else(|| {
+            if text.contains('@') {
+                // Without the text, which may have a password.
+                return "a URL such as http://127.0.0.1:4318 is needed, without a user and a password; headers for the collector \
+                        come from OTEL_EXPORTER_OTLP_HEADERS"
+                    .to_owned();
+            }
+            format!("{text:?} is not a URL such as http://127.0.0.1:4318")
+        })
     }
 }
 
@@ -44,13 +53,19 @@ mod tests {
             ("http://127.0.0.1:4318/", Some("http://127.0.0.1:4318/v1/traces")),
             ("https://collector.tracing.svc:4318/v1/traces", Some("https://collector.tracing.svc:4318/v1/traces")),
             ("https://collector/otlp/v1/traces", Some("https://collector/otlp/v1/traces")),
+            ("https://collector/a@b", Some("https://collector/a@b")),
+            ("https://user:hunter2@collector", None),
+            ("https://user@collector/v1/traces", None),
+            ("https://user:hunter2/@collector", None),
+            ("user:hunter2@collector:4318", None),
             ("127.0.0.1:4318", None),
             ("grpc://127.0.0.1:4317", None),
             ("/v1/traces", None),
             ("", None),
         ] {
-            let url = text.parse::<CollectorUrl>().ok().map(|url| url.0.to_string());
-            assert_eq!(url.as_deref(), want, "{text}");
+            let url = text.parse::<CollectorUrl>();
+            assert!(!format!("{url:?}").contains("hunter2"), "{url:?}");
+            assert_eq!(url.ok().map(|url| url.0.to_string()).as_deref(), want, "{text}");
         }
     }
 }

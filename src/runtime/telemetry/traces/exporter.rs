@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use axum::{
     body::{Body, to_bytes},
-    http::{HeaderValue, Method, Request, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header},
 };
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
@@ -22,6 +22,7 @@ use tokio::{
 };
 
 use super::{
+    collector_headers::CollectorHeaders,
     collector_url::CollectorUrl,
     otlp_json::{self, TraceResource},
     span::FinishedSpan,
@@ -44,6 +45,8 @@ const MAX_ANSWER: usize = 64 << 10;
 pub struct TraceOptions {
     /// The collector.
     pub endpoint: CollectorUrl,
+    /// What it is told about the sender, such as credentials.
+    pub headers: CollectorHeaders,
     /// The share that is recorded, from 0 to 1, of the traces that begin here, and of those of callers whose sampling
     /// [is limited](super::CallerSampling::IsLimited).
     pub share: f64,
@@ -57,6 +60,7 @@ pub struct TraceOptions {
 #[derive(Debug)]
 pub struct TraceExporter {
     endpoint: Uri,
+    headers: HeaderMap,
     resource: TraceResource,
     client: Client<HttpsConnector<HttpConnector>, Body>,
     queue: mpsc::Receiver<Queued>,
@@ -89,14 +93,16 @@ impl SpanBatch {
 impl TraceExporter {
     /// A tracer, and the exporter of its spans, which is to [run](Self::run). The metric of spans is added to `metrics`.
     pub fn new(options: TraceOptions, clock: &Clock, metrics: &MetricsRegistry) -> anyhow::Result<(Tracer, Self)> {
-        let TraceOptions { endpoint: CollectorUrl(endpoint), share, service, instance } = options;
+        let TraceOptions { endpoint: CollectorUrl(endpoint), headers, share, service, instance } = options;
+        let CollectorHeaders(mut headers) = headers;
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let counted = TraceMetrics::default();
         metrics.register(|registry| counted.register(registry));
         let (sender, queue) = mpsc::channel(QUEUE);
         let tracer = Tracer::new(sender, counted.clone(), share, clock.clone());
         let resource = TraceResource { service, instance };
         let client = Client::builder(TokioExecutor::new()).build(connector(&endpoint)?);
-        Ok((tracer, Self { endpoint, resource, client, queue, metrics: counted, is_failing: false }))
+        Ok((tracer, Self { endpoint, headers, resource, client, queue, metrics: counted, is_failing: false }))
     }
 
     /// Sends spans as long as there is a tracer.
@@ -145,7 +151,7 @@ impl TraceExporter {
         let body = otlp_json::body(&self.resource, spans.iter())?;
         let mut request = Request::new(Body::from(body));
         (*request.method_mut(), *request.uri_mut()) = (Method::POST, self.endpoint.clone());
-        request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        *request.headers_mut() = self.headers.clone();
         let answer = self.client.request(request).await.context("the collector cannot be reached")?;
         let status = answer.status();
         // What is longer closes the connection.

@@ -6,6 +6,7 @@
 //!
 //! Traces are off unless an endpoint is given. A span never waits: if the queue is full, the span is dropped and counted.
 
+mod collector_headers;
 mod collector_url;
 mod exporter;
 mod otlp_json;
@@ -18,6 +19,7 @@ mod trace_metrics;
 mod trace_parent;
 mod tracer;
 
+pub use collector_headers::CollectorHeaders;
 pub use collector_url::CollectorUrl;
 pub use exporter::{TraceExporter, TraceOptions};
 pub(crate) use span::{EndsSpan, Span};

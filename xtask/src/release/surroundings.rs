@@ -54,7 +54,7 @@ fn counts(variable: &str) -> bool {
     variable != KEPT && VARIABLES.iter().any(|start| variable.strip_prefix(start).is_some_and(goes_on))
 }
 
-/// Refuses a configuration of Cargo that would be in the programs. Cargo cannot be told to ignore a file.
+/// Refuses a configuration of Cargo that would be in the programs. Cargo has no flag to ignore a file.
 pub(super) fn ensure_unconfigured() -> Result<()> {
     let above = paths::root().ancestors().skip(1).map(|folder| folder.join(".cargo"));
     for folder in above.chain([cargo_home()?]) {
@@ -139,7 +139,7 @@ mod tests {
             ("profile = { dist = { lto = false } }", true),
             ("[net]", false),
             ("[source.crates-io]", false),
-            ("[registries.build-server]", false),
+            ("[http.build]", false),
             ("# [build]", false),
             ("target-dir = 'x'", false),
             ("", false),

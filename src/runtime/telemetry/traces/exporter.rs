@@ -45,7 +45,7 @@ const MAX_ANSWER: usize = 64 << 10;
 pub struct TraceOptions {
     /// The collector.
     pub endpoint: CollectorUrl,
-    /// What it is told about the sender, such as credentials.
+    /// Headers of each request to it, such as credentials.
     pub headers: CollectorHeaders,
     /// The share that is recorded, from 0 to 1, of the traces that begin here, and of those of callers whose sampling
     /// [is limited](super::CallerSampling::IsLimited).

@@ -9,7 +9,8 @@
 set -eu
 
 version=${ROSTER_VERSION:-@VERSION@}
-url=${ROSTER_URL:-@URL@}
+version=${version#v}
+url=${ROSTER_URL:-@URL@/v$version}
 prefix=${HOME:-}/.local
 
 fail() {

@@ -42,7 +42,7 @@ impl Release {
 
     /// Where a file of the release is downloaded from.
     pub(super) fn url(&self, file: &str) -> Result<String> {
-        Ok(format!("{}/releases/download/v{}/{file}", repository()?, self.version))
+        Ok(format!("{}/v{}/{file}", downloads()?, self.version))
     }
 }
 
@@ -64,6 +64,11 @@ pub(super) fn repository() -> Result<String> {
         ensure!(address(key)?.starts_with(repository), "Cargo.toml: `{key}` is not below `repository`, {repository}");
     }
     Ok(repository.to_owned())
+}
+
+/// The address below which each release has a folder, by its tag.
+pub(super) fn downloads() -> Result<String> {
+    Ok(format!("{}/releases/download", repository()?))
 }
 
 /// Refuses to publish under an address that is nobody's.

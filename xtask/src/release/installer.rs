@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Release;
+use super::{Release, files::downloads};
 use crate::paths;
 use crate::steps::Outcome;
 
@@ -15,8 +15,7 @@ pub(super) const FILE: &str = "install.sh";
 pub(super) fn write(release: &Release) -> Result<Outcome> {
     let script =
         fs::read_to_string(paths::root().join("packaging").join(FILE)).context("reading the install script")?;
-    let address = release.url("")?;
-    let filled = script.replace("@VERSION@", &release.version).replace("@URL@", address.trim_end_matches('/'));
+    let filled = script.replace("@VERSION@", &release.version).replace("@URL@", &downloads()?);
     ensure!(!filled.contains(":-@"), "packaging/{FILE} has a placeholder that is unknown");
     release.write(FILE, filled)?;
     Ok(Outcome::Passed)

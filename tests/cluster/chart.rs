@@ -305,6 +305,9 @@ fn a_release_audits_enforces_and_loses_no_write() {
     row("audit: a bad write", "admitted, and counted");
 
     fs::write(&file, policies(&rendered("per-rule"))).unwrap();
+    wait("each replica has the rules", || {
+        site.replicas.iter().all(|replica| replica.log_text().contains("policy file loaded")).then_some(())
+    });
     let told = wait("the rules are enforced", || Some(write(&site)).filter(|(well, _)| !well)).1;
     assert!(told.contains("reserved-label"), "{told}");
     row("per-rule: a bad write", "refused");

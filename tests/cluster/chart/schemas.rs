@@ -11,15 +11,33 @@ use std::{
 use serde_json::{Value, json};
 
 use super::kubectl_well;
-use crate::control_plane::ControlPlane;
+use crate::{control_plane::ControlPlane, wait};
+
+/// The files of the kinds of other projects in the chart.
+const OF_OTHERS: [&str; 5] = [
+    "monitoring.coreos.com_v1_podmonitor.json",
+    "monitoring.coreos.com_v1_prometheusrule.json",
+    "monitoring.coreos.com_v1_servicemonitor.json",
+    "cert-manager.io_v1_certificate.json",
+    "cert-manager.io_v1_issuer.json",
+];
 
 /// A folder with a schema for each kind.
 pub(super) struct Schemas(PathBuf);
 
 impl Schemas {
-    /// Of all kinds that the API server has.
+    /// Of all kinds that the API server has. It publishes those of a CRD a while after the CRD is established.
     pub(super) fn of(plane: &ControlPlane, folder: &Path) -> Self {
         fs::create_dir_all(folder).unwrap();
+        wait("the schemas of the CRDs are published", || {
+            Self::write(plane, folder);
+            OF_OTHERS.iter().all(|file| folder.join(file).exists()).then_some(())
+        });
+        Self(folder.to_owned())
+    }
+
+    /// Writes those that are published.
+    fn write(plane: &ControlPlane, folder: &Path) {
         let index: Value = serde_json::from_str(&kubectl_well(plane, "get --raw /openapi/v3", "")).unwrap();
         for place in index["paths"].as_object().unwrap().values() {
             let url = place["serverRelativeURL"].as_str().unwrap();
@@ -44,7 +62,6 @@ impl Schemas {
                 fs::write(folder.join(file), schema.to_string()).unwrap();
             }
         }
-        Self(folder.to_owned())
     }
 
     /// Fails unless so many objects are valid.

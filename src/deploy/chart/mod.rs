@@ -113,8 +113,9 @@ fn chart() -> String {
 
 fn readme() -> String {
     format!(
-        "# Roster\n\n{}.\n\n```\nhelm install roster . --namespace roster-system --create-namespace \\\n  --set image.repository=registry.example.com/roster\n```\n\n\
-         `image.repository` is your copy of the image. Leave it out to use the published one\n\n\
+        "# Roster\n\n{}.\n\n```\nhelm install roster . --namespace roster-system --create-namespace \\\n  \
+         --set image.repository=registry.example.com/roster\n```\n\n\
+         `image.repository` is your copy of the image. Leave it out to use the published one.\n\n\
          The webhook starts in the mode `audit`: it records findings and refuses nothing. [Install](../../docs/install.md) says \
          how to go on, and [runbooks](../../docs/runbooks.md) what the alerts mean.\n\n## Values\n\n{}",
         env!("CARGO_PKG_DESCRIPTION"),

@@ -17,7 +17,7 @@ use crate::steps::Outcome;
 pub(super) const NO_CRANE: &str =
     "crane is not installed: go install github.com/google/go-containerregistry/cmd/crane@v0.22.1";
 
-pub(super) const NO_HELM: &str = "helm is not installed: go install helm.sh/helm/v3/cmd/helm@v3.18.6";
+pub(super) const NO_HELM: &str = "helm is not installed: go install helm.sh/helm/v3/cmd/helm@v3.18.4";
 
 /// Pushes the image by its digest, signs all of its manifests, in the format of cosign 3 and in the older one, attests the
 /// bill of materials, and names the image by its version last: nobody pulls that version without a signature.

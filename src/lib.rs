@@ -8,7 +8,7 @@
 //! ```
 //!
 //! To use what it decides with in a program of your own, take the crates [`roster_engine`], [`roster_admission`],
-//! [`roster_manifests`], [`roster_lint`] and [`roster_validation`]. `examples/` has a complete program for each function.
+//! [`roster_manifests`] and [`roster_lint`]. `examples/` has a complete program for each function.
 
 pub mod cli;
 pub mod deploy;

@@ -41,6 +41,7 @@ const STATE: &[(&str, usize)] = &[
 pub(crate) const FAMILIES: &[Family] = &[
     Family { name: "plan", base: STATE, without: &[], make: |s| state(s, "/v1/plan", &json!({})) },
     Family { name: "explain", base: STATE, without: &[], make: |s| state(s, "/v1/explain", &json!({})) },
+    Family { name: "picture", base: STATE, without: &[], make: |s| state(s, "/v1/picture", &json!({})) },
     Family {
         name: "plan with hints",
         base: STATE,
@@ -70,6 +71,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     },
     Family { name: "plan of unlike pods", base: UNLIKE, without: OF_UNLIKE, make: |s| unlike(s, "/v1/plan") },
     Family { name: "explain unlike pods", base: UNLIKE, without: OF_UNLIKE, make: |s| unlike(s, "/v1/explain") },
+    Family { name: "picture of unlike pods", base: UNLIKE, without: OF_UNLIKE, make: |s| unlike(s, "/v1/picture") },
     Family {
         name: "compare unlike pods",
         base: UNLIKE,

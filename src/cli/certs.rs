@@ -29,7 +29,7 @@ use crate::runtime::{
     tls::{CertificateInfo, ValidityError},
 };
 
-/// Show certificates, or issue certificates to try the webhook with.
+/// Show certificates, or issue certificates for a trial of the webhook.
 #[derive(Debug, Args)]
 #[command(
     after_help = help_end!(

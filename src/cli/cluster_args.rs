@@ -16,7 +16,7 @@ const HEADING: &str = "Live cluster";
 pub(super) struct ClusterArgs {
     #[command(flatten)]
     kubeconfig: KubeconfigArgs,
-    /// Maximum seconds to wait for one response of the API server, from which objects are only read.
+    /// Maximum seconds for one response of the API server. Roster only reads.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = HEADING)]
     request_timeout: u64,
 }
@@ -62,12 +62,12 @@ fn or_read_files(mut error: LiveError) -> LiveError {
 /// The flags that choose a cluster.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct KubeconfigArgs {
-    /// The context of the kubeconfig. A command that needs a cluster takes the current context by default, and so does
-    /// `kubectl roster` without -f
+    /// The context of the kubeconfig. Commands that need a cluster use the current context by default, as does `kubectl
+    /// roster` without -f
     #[arg(long, value_name = "CONTEXT", help_heading = HEADING)]
     context: Option<String>,
-    /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]. If it names a program
-    /// that fetches credentials (`exec`), that program is run, as kubectl runs it
+    /// The kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]. A program for
+    /// credentials in it (`exec`) is run, as kubectl runs it
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     kubeconfig: Option<PathBuf>,
 }

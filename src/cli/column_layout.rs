@@ -6,6 +6,8 @@ use std::{
 };
 
 use anstyle::Style;
+pub(super) use roster_engine::text_columns::wrap;
+use roster_engine::text_columns::{MARKS, columns};
 
 /// Spaces between two columns.
 const GAP: usize = 2;
@@ -201,66 +203,11 @@ fn fit(natural: &[usize], floors: &[usize], room: usize) -> Vec<usize> {
     capped(cap).map(|width| width.min(room)).collect()
 }
 
-/// How many columns a text takes. Names in Kubernetes are ASCII; a wide character elsewhere may shift its row.
-fn columns(text: &str) -> usize {
-    text.chars().count()
-}
-
-/// The punctuation after which a word may break. The last one only counts without the others: the ending of a file belongs to
-/// its name.
-const MARKS: [char; 6] = ['-', '/', ',', ':', '=', '.'];
-
-/// Breaks a text into parts of at most `width` columns: at spaces; in a longer word after punctuation, else anywhere.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<&str> {
-    let width = width.max(1);
-    let mut parts = Vec::new();
-    let mut rest = text;
-    while let Some((limit, _)) = rest.char_indices().nth(width) {
-        let (part, next) = rest.split_at(end_of_part(rest, limit));
-        parts.push(part);
-        rest = next.strip_prefix(' ').unwrap_or(next);
-    }
-    parts.push(rest);
-    parts
-}
-
-/// Where the first part of `text` ends, which may take its first `limit` bytes.
-fn end_of_part(text: &str, limit: usize) -> usize {
-    if text[limit..].starts_with(' ') {
-        return limit;
-    }
-    let space = text[..limit].rfind(' ').filter(|at| *at > 0);
-    let is_after_word = |at: &usize| text[..*at].contains(char::is_alphanumeric);
-    let after = |marks: &[char]| text[..limit].rfind(marks).map(|at| at + 1).filter(is_after_word);
-    let punctuation = || after(&MARKS[..5]).or_else(|| after(&MARKS));
-    space.or_else(punctuation).unwrap_or(limit)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn texts_break_at_spaces_then_after_punctuation_then_anywhere() {
-        for (text, width, want) in [
-            ("", 4, &[""][..]),
-            ("one two", 7, &["one two"]),
-            ("one two", 6, &["one", "two"]),
-            ("one two", 3, &["one", "two"]),
-            ("ä ö ü", 3, &["ä ö", "ü"]),
-            ("aaaaaaaaaa bb", 4, &["aaaa", "aaaa", "aa", "bb"]),
-            ("web-lr6nq65xss-7jjqk", 18, &["web-lr6nq65xss-", "7jjqk"]),
-            ("a-bbbbbbbb", 8, &["a-", "bbbbbbbb"]),
-            ("--bbbbbbbb", 8, &["--bbbbbb", "bb"]),
-            ("ex/typo/service.yaml:8", 18, &["ex/typo/", "service.yaml:8"]),
-            ("x", 0, &["x"]),
-            (" leading", 4, &[" lea", "ding"]),
-        ] {
-            assert_eq!(wrap(text, width), want, "{text:?} in {width}");
-        }
-    }
 
     #[test]
     fn columns_share_the_room() {

@@ -15,10 +15,10 @@ use super::{
     table::{Cell, Table},
 };
 
-/// List the Kubernetes releases that Roster can act like, and what differs.
+/// List the Kubernetes releases that Roster knows, and their differences.
 ///
-/// Without a release: what each release changed. With a release: all its switches. With --against: what differs between
-/// the two releases.
+/// No release: the changes in each release. One release: all its switches. With --against: the differences between two
+/// releases.
 #[derive(Debug, Args)]
 #[command(after_help = help_end!(
     "Exit codes: 0 success, 2 usage error.",

@@ -12,7 +12,7 @@ use super::{
 
 /// Print the completion script for a shell.
 ///
-/// For bash, zsh and fish, it completes the codes that `roster explain` knows as well.
+/// For bash, zsh and fish, it also completes the codes for `roster explain`.
 #[derive(Debug, Args)]
 #[command(after_help = help_end!(
     "Exit codes: 0 success, 2 usage error.",

@@ -36,7 +36,7 @@ use crate::{
 
 /// Keep the Endpoints and EndpointSlices of a cluster, in place of kube-controller-manager's controllers.
 ///
-/// Switch those off before: kube-controller-manager
+/// Switch those off first, or both write the same objects: kube-controller-manager
 /// --controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller
 #[derive(Debug, Args)]
 #[command(
@@ -60,7 +60,7 @@ pub(crate) struct ControllerArgs {
     /// The most addresses that are mirrored of a subset of Endpoints, from 1 to 1000
     #[arg(long, value_name = "NUMBER", default_value_t = 1000, value_parser = clap::value_parser!(i64).range(1..=1000))]
     mirroring_max_endpoints_per_subset: i64,
-    /// How long changes of pods and of what the controllers write are collected, such as 500ms
+    /// How long to collect changes before a sync, such as 500ms
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
     batch_period: Duration,
     /// How many Services are synced at the same time
@@ -95,8 +95,8 @@ struct ScopeArgs {
     /// Serve only Services with such labels, such as `team=a`
     #[arg(long, value_name = "SELECTOR", value_parser = selector)]
     service_selector: Option<LabelQuery>,
-    /// Run beside the built-in controllers: serve only Services without a selector that name their pods in the annotation
-    /// roster.dev/selector, such as `app=web,tier in (front)`
+    /// Run beside the built-in controllers: serve only Services without a selector. Their annotation
+    /// roster.dev/selector names the pods, such as `app=web,tier in (front)`
     #[arg(long, conflicts_with = "shadow")]
     beside: bool,
 }
@@ -115,14 +115,14 @@ impl ScopeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Beside the controllers of the cluster")]
 struct ShadowArgs {
-    /// Write nothing: compare what the controllers of the cluster write with what they should write, and report what differs
-    /// (`roster drift`, metrics)
+    /// Write nothing: compare the stored endpoints with the right ones, and report differences (`roster drift`,
+    /// metrics)
     #[arg(long)]
     shadow: bool,
-    /// Write what the controllers should have written, once a difference is this old
+    /// Correct a difference once it is this old
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "shadow")]
     heal_after: Option<Duration>,
-    /// Send Events about what differs, on the Services
+    /// Send Events about differences, on the Services
     #[arg(long, requires = "shadow")]
     shadow_events: bool,
 }

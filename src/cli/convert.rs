@@ -20,13 +20,14 @@ use super::{
     table::{Cell, Table},
 };
 
-/// Convert objects to another version or kind, and report what is lost.
+/// Convert objects to another version or kind, and report losses.
 ///
-/// Endpoints become EndpointSlices as the mirroring controller creates them, but with a different value of the label
-/// endpointslice.kubernetes.io/managed-by. When you apply the slices, delete the Endpoints or label them
-/// endpointslice.kubernetes.io/skip-mirror: "true"; otherwise their addresses are published twice. EndpointSlices become
-/// one Endpoints object for each Service. Versions of EndpointSlice and `EndpointPolicy` are converted as API servers
-/// convert them. Other objects are printed unchanged. Lost fields are listed on standard error.
+/// Endpoints become EndpointSlices as in the mirroring controller, with another label
+/// endpointslice.kubernetes.io/managed-by. When you apply the slices, delete the Endpoints, or label them
+/// endpointslice.kubernetes.io/skip-mirror: "true". Otherwise their addresses are published twice.
+///
+/// EndpointSlices become one Endpoints object for each Service. Versions of EndpointSlice and `EndpointPolicy` are
+/// converted as in API servers. Other objects are printed unchanged. Lost fields are listed on standard error.
 #[derive(Debug, Args)]
 #[command(
     after_help = help_end!(

@@ -6,12 +6,12 @@ use roster_engine::model::defaults::{ClusterFamilies, Defaults, DefaultsMode};
 /// Arguments for what an API server would fill in.
 #[derive(Debug, Args)]
 pub(super) struct DefaultsArgs {
-    /// Which objects get the defaults that an API server fills in (targetPort, protocol, IP families, namespace, …).
-    /// What was filled in is reported as `assumed`.
+    /// Which objects get an API server's defaults (targetPort, protocol, IP families, namespace, …). The finding
+    /// `assumed` reports them.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     defaults: DefaultsArg,
-    /// The address families of the cluster that manifests are written for, separated by commas: IPv4, IPv6, or both with
-    /// the first one first [default: IPv4, or IPv4,IPv6 if a Service needs IPv6 or both]
+    /// The address families of the cluster, separated by commas: IPv4, IPv6, or both with the first one first [default:
+    /// IPv4, or IPv4,IPv6 if a Service needs IPv6 or both]
     #[arg(long, value_name = "FAMILIES")]
     ip_families: Option<ClusterFamilies>,
 }

@@ -24,10 +24,10 @@ use crate::{
     servers::controller::{DriftReport, PastReport},
 };
 
-/// Show where the endpoints of a cluster are not what they should be.
+/// Show which endpoints of a cluster are wrong.
 ///
-/// It asks `roster controller --shadow`. In a cluster, reach it with
-/// kubectl -n roster-system port-forward deployment/roster-shadow 10270:8081
+/// It asks `roster controller --shadow`. In a cluster, reach it with kubectl -n roster-system port-forward
+/// deployment/roster-shadow 10270:8081
 #[derive(Debug, Args)]
 #[command(
     after_help = help_end!(

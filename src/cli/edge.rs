@@ -27,8 +27,7 @@ use crate::{
     servers::edge::{self, EdgeOptions, EdgeScheme, NodeHealthOptions, PolledSource, PolledTrust, PolledUrl},
 };
 
-/// Serve kube-proxy and other clients of one node what they read from the API server, without the endpoints that the
-/// node must not use.
+/// Run a caching API proxy on a node that hides the endpoints the node must not use.
 #[derive(Debug, Args)]
 #[command(after_help = help_end!(
     "Exit codes: 0 stopped by a signal, 2 usage error, or the server cannot start or fails.",
@@ -39,7 +38,7 @@ pub(crate) struct EdgeArgs {
     /// Name of the node, as its Node object has it
     #[arg(long, value_name = "NAME", env = "NODE_NAME", value_parser = node_name)]
     node: String,
-    /// The program that the proxy stands for: what it removes from Services, Endpoints and EndpointSlices is removed
+    /// The scheme of the cluster: the proxy removes what this program would remove
     #[arg(long, value_enum, default_value_t, value_name = "SCHEME")]
     scheme: SchemeArg,
     /// How several keys of SuperEdge's scheme are read
@@ -49,7 +48,7 @@ pub(crate) struct EdgeArgs {
     /// scheme, endpoints on unhealthy nodes are removed, unless no others are left
     #[arg(long, value_name = "URL|FILE")]
     node_health: Option<String>,
-    /// How long the health of nodes counts after it was written last, in seconds. A file must be written again before
+    /// How long a node's health counts, in seconds. Write the file again before
     #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "node_health", value_parser = clap::value_parser!(u32).range(1..))]
     node_health_ttl: u32,
     /// Address of the proxy: a loopback address, unless it serves TLS; or `unix:PATH`, a Unix socket
@@ -73,11 +72,11 @@ pub(crate) struct EdgeArgs {
     admin: AdminArgs,
     #[command(flatten)]
     kubeconfig: KubeconfigArgs,
-    /// File in which resourceVersions are reserved, so that they rise across restarts even if the clock is set back. What is
-    /// known of the API server is saved beside it, so that the proxy can start while the API server is away
+    /// File for versions, so that they rise across restarts even if the clock is set back. The last known objects are
+    /// saved beside it, so that the proxy starts without the API server
     #[arg(long, value_name = "PATH")]
     state_file: Option<PathBuf>,
-    /// The pods of the node, which are served as they are there while the API server is away: the URL of the kubelet, such as
+    /// The pods of the node, for the time without the API server: the URL of the kubelet, such as
     /// `https://127.0.0.1:10250/pods`, or a file with such a list
     #[arg(long, value_name = "URL|FILE")]
     local_pods: Option<String>,

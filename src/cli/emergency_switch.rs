@@ -25,11 +25,10 @@ use crate::{
     },
 };
 
-/// Allow writes while the webhook does not answer.
+/// Let writes pass while the webhook does not answer.
 ///
-/// Sets the failurePolicy of Roster's webhooks to Ignore and stores the previous value in an annotation; `roster enable`
-/// restores it. Responses of webhooks that are still reachable remain in effect. Only these fields of the two webhook
-/// configurations are written.
+/// Sets the failurePolicy of Roster's webhooks to Ignore, and keeps the previous value in an annotation. `roster
+/// enable` restores it. A webhook that still answers stays in effect. No other field is written.
 #[derive(Debug, Args)]
 #[command(after_help = help_end!(
     "Exit codes: 0 done, or nothing to do, 2 usage error, or a change failed.",
@@ -41,10 +40,9 @@ pub(super) struct DisableArgs {
     args: EmergencyArgs,
 }
 
-/// Undo what `roster disable` changed.
+/// Undo `roster disable`.
 ///
-/// Restores the previous failurePolicy of Roster's webhooks. A failurePolicy that was changed in the meantime is left
-/// alone.
+/// Restores the previous failurePolicy of Roster's webhooks. If somebody has changed it in the meantime, it stays.
 #[derive(Debug, Args)]
 #[command(after_help = help_end!(
     "Exit codes: 0 done, or nothing to do, 2 usage error, or a change failed.",

@@ -45,22 +45,21 @@ pub(super) const NOTHING_TO_READ: &str =
 pub(super) struct InputArgs {
     #[command(flatten)]
     choice: ChoiceArgs,
-    /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) in this directory and below it, or
-    /// from standard input (-). May be given several times. Files contain what `kubectl get -o yaml|json` prints:
-    /// objects, lists or several documents, optionally compressed with gzip. Of a directory, templates, charts,
-    /// kustomizations, their patches and other files are not read, but counted; of versions of the same objects, as in dev/ and
-    /// prod/, the first counts.
+    /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) below this directory, or from
+    /// standard input (-). May be given several times. A file has the output of `kubectl get -o yaml|json`, or
+    /// manifests; gzip is fine. In a directory, templates, charts, kustomizations, patches and other files are skipped
+    /// and counted. If it has several versions of an object, as in dev/ and prod/, the first counts.
     #[arg(short, long = "filename", value_name = "FILE|DIR|-")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     render: RenderArgs,
-    /// The zones of the cluster, separated by commas, where the files have workloads but no Nodes: one node is assumed
-    /// for each [default: one node without a zone]
+    /// The zones of the cluster, separated by commas, for workloads without Nodes: Roster assumes one node in each
+    /// [default: one node without a zone]
     #[arg(long, value_name = "ZONE", value_delimiter = ',')]
     zones: Vec<Text>,
-    /// The files contain all objects of the cluster: what is not there does not exist. Without this option, nothing is
-    /// concluded about a namespace of which the files have no object of a kind (Services, Pods, Endpoints), nor about Nodes if
-    /// the files have none. A live cluster is always complete.
+    /// The files have the whole cluster: everything else counts as missing. Otherwise Roster concludes nothing about a
+    /// kind (Services, Pods, Endpoints) that the files lack in a namespace, nor about Nodes if they have none. A live
+    /// cluster is always complete.
     #[arg(long, conflicts_with_all = ["context", "kubeconfig"])]
     complete: bool,
     #[command(flatten)]

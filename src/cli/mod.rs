@@ -2,7 +2,7 @@
 //!
 //! One file or folder for each subcommand. The files below are shared:
 //! input (`input_*`, `directory_input`, `manifest_texts`, `duplicate_places`, `cluster_args`, `service_choice`, `render`), output
-//! (`output`, `table`, `column_layout`, `style`, `printable`, `exact_json`, `xml_text`, `findings_report`), messages, help (`help_end`, `reference`).
+//! (`output`, `table`, `column_layout`, `style`, `printable`, `exact_json`, `findings_report`), messages, help (`help_end`, `reference`).
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
@@ -33,6 +33,7 @@ mod known_input;
 mod line_diff;
 mod man;
 mod manifest_files;
+mod mcp;
 mod messages;
 mod migrate;
 mod outcome;
@@ -53,7 +54,6 @@ mod test;
 mod trace_args;
 mod version;
 mod view;
-mod xml_text;
 
 use crate::{
     deploy::{ServerPermissions, ShadowPermissions},
@@ -66,12 +66,12 @@ use output::Color;
 
 /// Which pods serve a Service, for whom, and why.
 ///
-/// Roster decides as Kubernetes' own controllers do, offline, and gives a reason for every decision.
+/// Roster decides as Kubernetes' own controllers do, without a cluster, and gives a reason for every decision.
 #[derive(Debug, Parser)]
 #[command(name = "roster", version = build_info::long_version(), propagate_version = false, max_term_width = 100)]
 #[command(
     after_help = help_end!(
-"Exit codes: 0 nothing to act on, 1 there is (the help of each command says what), 2 usage error or unreadable input.",
+"Exit codes: 0 nothing to do, 1 findings or changes, 2 usage error or unreadable input. The help of each command has the details.",
 "roster explain -f cluster.yaml web        # which pods serve it",
 "roster lint deploy/                       # mistakes in manifests",
 "roster plan --context prod -A             # what the controllers would write",
@@ -102,6 +102,7 @@ enum Command {
     Controller(Box<controller::ControllerArgs>),
     Drift(drift::DriftArgs),
     Edge(Box<edge::EdgeArgs>),
+    Mcp(mcp::McpArgs),
     Certs(certs::Certs),
     Disable(emergency_switch::DisableArgs),
     Enable(emergency_switch::EnableArgs),
@@ -110,7 +111,7 @@ enum Command {
     Version(version::VersionArgs),
 }
 
-/// The reference of the command line in Markdown: the text of `docs/cli.md`.
+/// The reference of the command line in Markdown: the text of `docs/reference/cli.md`.
 pub fn cli_reference() -> String {
     reference::markdown(definition(false))
 }
@@ -150,6 +151,7 @@ fn run(command: &Command, plugin: bool) -> anyhow::Result<Outcome> {
         Command::Controller(args) => args.run(),
         Command::Drift(args) => args.run(),
         Command::Edge(args) => args.run(),
+        Command::Mcp(args) => args.run(),
         Command::Certs(args) => args.run(),
         Command::Disable(args) => args.run(),
         Command::Enable(args) => args.run(),

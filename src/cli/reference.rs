@@ -1,10 +1,13 @@
-//! `docs/cli.md`, generated from the definition of the arguments.
+//! `docs/reference/cli.md`, generated from the definition of the arguments.
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use clap::{Arg, Command};
 
 use super::help_end;
+
+/// An argument of more commands than this is one of most commands.
+const MANY: usize = 10;
 
 /// The reference of a program in Markdown.
 pub(super) fn markdown(mut root: Command) -> String {
@@ -21,10 +24,50 @@ pub(super) fn markdown(mut root: Command) -> String {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         let _ = writeln!(out, "| [`roster {name}`](#roster-{name}) | {about} |");
     }
+    let shared = SharedArguments::of(&root);
     for command in shown(&root) {
-        section(&mut out, command);
+        section(&mut out, command, &shared);
     }
+    shared.section(&mut out);
     out
+}
+
+/// The arguments that several commands have with the same words. They stand once, at the end.
+struct SharedArguments {
+    /// The rows in the order of their first commands, each with the commands that have it.
+    rows: Vec<(String, Vec<String>)>,
+}
+
+impl SharedArguments {
+    fn of(root: &Command) -> Self {
+        let mut rows: Vec<(String, Vec<String>)> = Vec::new();
+        let mut places = BTreeMap::new();
+        for command in shown(root) {
+            for row in arguments(command).map(row) {
+                let place = *places.entry(row.clone()).or_insert(rows.len());
+                if place == rows.len() {
+                    rows.push((row, Vec::new()));
+                }
+                if let Some((_, commands)) = rows.get_mut(place) {
+                    commands.push(command.get_name().to_owned());
+                }
+            }
+        }
+        rows.retain(|(_, commands)| commands.len() > 1);
+        Self { rows }
+    }
+
+    fn has(&self, row: &str) -> bool {
+        self.rows.iter().any(|(shared, _)| shared == row)
+    }
+
+    fn section(&self, out: &mut String) {
+        out.push_str("\n## Shared arguments\n\nSeveral commands have these arguments.\n\n| argument | | commands |\n|---|---|---|\n");
+        for (row, commands) in &self.rows {
+            let names = if commands.len() > MANY { "most".to_owned() } else { commands.join(", ") };
+            let _ = writeln!(out, "{row} | {names} |");
+        }
+    }
 }
 
 /// The subcommands in the help, without `help` itself.
@@ -32,7 +75,17 @@ fn shown(root: &Command) -> impl Iterator<Item = &Command> {
     root.get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help")
 }
 
-fn section(out: &mut String, command: &Command) {
+/// The arguments in the help, without `--help` itself.
+fn arguments(command: &Command) -> impl Iterator<Item = &Arg> {
+    command.get_arguments().filter(|a| !a.is_hide_set() && a.get_id() != "help")
+}
+
+/// The cells of an argument: how it is written, and what it does.
+fn row(arg: &Arg) -> String {
+    format!("| `{}` | {}", spelling(arg).replace('|', "\\|"), description(arg).replace('|', "\\|"))
+}
+
+fn section(out: &mut String, command: &Command, shared: &SharedArguments) {
     let _ = writeln!(out, "\n## roster {}\n\n{}\n", command.get_name(), paragraphs(command));
     let usage = command.clone().render_usage().to_string();
     let _ = writeln!(out, "```text\n{}\n```\n", usage.trim_start_matches("Usage: "));
@@ -43,19 +96,28 @@ fn section(out: &mut String, command: &Command) {
     for subcommand in subcommands {
         let usage = subcommand.clone().render_usage().to_string();
         let usage = usage.trim_start_matches("Usage: ").replace('|', "\\|");
-        let _ = writeln!(out, "| `{usage}` | {} `--help` lists its arguments. |", paragraphs(subcommand));
+        // A cell is one line.
+        let about = paragraphs(subcommand).split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(out, "| `{usage}` | {about} `--help` lists its arguments. |");
     }
     if shown(command).next().is_some() {
         let _ = writeln!(out);
     }
-    let arguments: Vec<&Arg> = command.get_arguments().filter(|a| !a.is_hide_set() && a.get_id() != "help").collect();
-    if !arguments.is_empty() {
+    let (others, own): (Vec<&Arg>, Vec<&Arg>) = arguments(command).partition(|arg| shared.has(&row(arg)));
+    if !own.is_empty() {
         let _ = writeln!(out, "| argument | |\n|---|---|");
     }
-    for arg in arguments {
-        let _ = writeln!(out, "| `{}` | {} |", spelling(arg).replace('|', "\\|"), description(arg).replace('|', "\\|"));
+    for arg in &own {
+        let _ = writeln!(out, "{} |", row(arg));
     }
-    out.push('\n');
+    if !own.is_empty() {
+        out.push('\n');
+    }
+    if !others.is_empty() {
+        let name = |arg: &Arg| arg.get_long().map_or_else(|| spelling(arg), |long| format!("--{long}"));
+        let names = others.iter().map(|arg| format!("`{}`", name(arg))).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(out, "[Shared arguments](#shared-arguments): {names}.\n");
+    }
     end_of_help(out, command);
 }
 

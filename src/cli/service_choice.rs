@@ -24,15 +24,14 @@ use super::{
 /// Arguments that choose Services.
 #[derive(Debug, Args)]
 pub(super) struct ChoiceArgs {
-    /// Services to look at, as `[svc/][NAMESPACE/]NAME`, and files to read, as with -f: paths and - are files; where
-    /// nothing else says what to read, so is the name of a file or directory that exists [default: all Services]
+    /// Services, as `[svc/][NAMESPACE/]NAME`, and files, as with -f. Without -f or --context, an argument that names an
+    /// existing file is read as a file [default: all Services]
     #[arg(value_name = "SERVICE|FILE")]
     targets: Vec<String>,
-    /// Look only at Services in this namespace. Objects in files that name no namespace are in it, else in `default`.
+    /// Look only at Services in this namespace. Objects without a namespace get it, else `default`.
     #[arg(short, long)]
     namespace: Option<String>,
-    /// Look at the Services of all namespaces. This is the default; with -n, the namespace is only that of objects in
-    /// files that name none.
+    /// Look at all namespaces. This is the default. With -n, the namespace is then only for objects without one.
     #[arg(short = 'A', long)]
     all_namespaces: bool,
     /// Look only at Services with these labels: KEY=VALUE, KEY!=VALUE, KEY in (VALUE, …), KEY notin (VALUE, …), KEY or

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::runtime::build_info;
 
-/// Print the version, and the Kubernetes releases that Roster can act like.
+/// Print the version, and the Kubernetes releases that Roster knows.
 #[derive(Debug, Args)]
 #[command(after_help = help_end!("Exit codes: 0 success, 2 usage error.", "roster version", "roster version -o json"))]
 pub(super) struct VersionArgs {

@@ -58,7 +58,7 @@ impl Alert {
 
 /// The address of the page of runbooks.
 pub(super) fn runbooks_url() -> &'static str {
-    concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/runbooks.md")
+    concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/reference/runbooks.md")
 }
 
 /// All alerts.
@@ -72,9 +72,9 @@ pub const ALERTS: &[Alert] = &[
         summary: "A watch of the API server fails",
         meaning: "The webhook skips rules that need these objects, and a controller goes on with what it knew.",
         steps: &[
-            "The label `kind` names the resource, and the log the answer of the API server.",
-            "401 and 403: compare the permissions with the manifests of this release.",
-            "For `endpointpolicies`, no replica may be ready that converts them: see `/readyz?verbose`.",
+            "Read the label `kind`: it names the resource. The log has the API server's answer.",
+            "On 401 and 403, compare the permissions with this release's manifests.",
+            "If `kind` is `endpointpolicies`, look at `/readyz?verbose`: perhaps no replica is ready to convert them.",
         ],
     },
     Alert {
@@ -84,10 +84,11 @@ pub const ALERTS: &[Alert] = &[
         expression: "sum by (listener, resource) (rate(roster_refusals_total[5m])) > 1",
         lasts: "10m",
         summary: "Connections or requests are refused for lack of a resource",
-        meaning: "Some client asks for far more than a server has. Others keep their share.",
+        meaning: "A client asks for far more than a server has. Other clients keep their share.",
         steps: &[
-            "The labels say which listener, and what it lacks. `docs/webhook.md` and `docs/rest.md` list the limits.",
-            "Restrict who may connect: `networkPolicy.enabled`, or `--client-ca-file` for the webhook.",
+            "Read the labels: they name the listener and the resource. [The webhook](webhook.md#limits) and [the REST \
+             API](rest.md#limits) list the limits.",
+            "Restrict the clients: set `networkPolicy.enabled`, or `--client-ca-file` for the webhook.",
         ],
     },
     Alert {
@@ -101,10 +102,9 @@ pub const ALERTS: &[Alert] = &[
         steps: &[
             "If users cannot write Services, run `roster disable`. It sets the failure policies to `Ignore`; `roster enable` \
              restores them.",
-            "`kubectl -n roster-system get pods -l app.kubernetes.io/name=roster` shows whether replicas run, and `kubectl \
-             describe` why they do not.",
-            "If they run, Prometheus does not reach them. A network policy admits only namespaces with the label \
-             `metrics: enabled`.",
+            "See if replicas run: `kubectl -n roster-system get pods -l app.kubernetes.io/name=roster`. If not, `kubectl \
+             describe` gives the reason.",
+            "If they run, Prometheus does not reach them. Label its namespace `metrics=enabled`, for the network policy.",
         ],
     },
     Alert {
@@ -116,11 +116,12 @@ pub const ALERTS: &[Alert] = &[
         summary: "API servers do not trust the webhook",
         meaning: "A caBundle does not verify the certificate. API servers cannot call the webhook through it.",
         steps: &[
-            "The log of a replica names the webhook configuration or the CRD, and why it could not be written.",
-            "With certificates of Roster, compare its permissions with `manifests/base/rbac.yaml`, and look for a tool that \
-             applies another `caBundle`.",
-            "With certificates of cert-manager, look at the log of its CA injector. With your own, set \
-             `webhook.certificates.caBundle` to the CA of the Secret.",
+            "If users cannot write Services, run `roster disable`.",
+            "Read a replica's log: it names the webhook configuration or the CRD, and the cause.",
+            "If Roster issues the certificate, compare its permissions with `manifests/base/rbac.yaml`. Look for a tool with \
+             another `caBundle`.",
+            "If cert-manager issues it, read the log of the CA injector. If you issue it, set \
+             `webhook.certificates.caBundle` to the Secret's CA.",
         ],
     },
     Alert {
@@ -130,12 +131,11 @@ pub const ALERTS: &[Alert] = &[
         expression: "min(roster_certificate_expiration_seconds) < 7 * 86400",
         lasts: "10m",
         summary: "The certificate of the webhook expires within a week",
-        meaning: "When it has expired, API servers cannot call the webhook. Roster renews its own 30 days before that.",
+        meaning: "After that, API servers cannot call the webhook. Roster renews its own certificates 30 days earlier.",
         steps: &[
-            "With certificates of Roster, the log of the replica that holds the Lease `roster-certificates` says why it was \
-             not renewed.",
-            "With certificates of cert-manager, see `kubectl -n roster-system describe certificate roster-webhook`.",
-            "With your own, put a new certificate into the Secret. It is loaded within two minutes.",
+            "If Roster issues it, find the holder of the Lease `roster-certificates`. Its log has the cause.",
+            "If cert-manager issues it, see `kubectl -n roster-system describe certificate roster-webhook`.",
+            "If you issue it, put a new certificate into the Secret. Roster loads it within two minutes.",
         ],
     },
     Alert {
@@ -145,12 +145,12 @@ pub const ALERTS: &[Alert] = &[
         expression: "sum(increase(roster_tls_handshake_errors_total{reason=\"untrusted\"}[10m])) > 0",
         lasts: "10m",
         summary: "A client refuses the certificate of the webhook",
-        meaning: "An API server has another CA than that of the certificate: it does not get an answer.",
+        meaning: "An API server has another CA than the certificate, so it gets no answer.",
         steps: &[
-            "`curl 'http://POD:8081/readyz?verbose'` says whether every `caBundle` verifies the certificate. If one does not, \
-             see RosterCaBundleMismatch.",
-            "If all do, look for an API server that reads its configurations from files \
-             (`/etc/kubernetes/admission`): they have a `caBundle` of their own.",
+            "Check every `caBundle`: `curl 'http://POD:8081/readyz?verbose'`. If one is wrong, go to \
+             [RosterCaBundleMismatch](#rostercabundlemismatch).",
+            "If all are right, look for an API server with configurations in files (`/etc/kubernetes/admission`). They \
+             have their own `caBundle`.",
         ],
     },
     Alert {
@@ -160,12 +160,11 @@ pub const ALERTS: &[Alert] = &[
         expression: "sum(rate(roster_admission_shed_total[5m])) > 0",
         lasts: "10m",
         summary: "Reviews are answered without being checked",
-        meaning: "Some writes were admitted or refused by the failure policy, and not by a rule.",
+        meaning: "The failure policy has decided some writes, and not a rule.",
         steps: &[
-            "The label `reason` says why. `late` and `busy`: there are too few replicas, or too little CPU. Raise \
-             `webhook.replicas`.",
-            "`budget`: an object has more to compare than a review may. The log names it.",
-            "`unreadable` and `bug`: report it with the line of the log.",
+            "Read the label `reason`. On `late` and `busy`, raise `webhook.replicas` or the CPU request.",
+            "On `budget`, look for the object in the log. It is too large for a review's budget.",
+            "On `unreadable` and `bug`, report it with the line from the log.",
         ],
     },
     Alert {
@@ -177,9 +176,9 @@ pub const ALERTS: &[Alert] = &[
         summary: "One in a hundred reviews takes longer than a second",
         meaning: "Writes of users wait. API servers give up after 2 s for a Service, and after 5 s for Endpoints and slices.",
         steps: &[
-            "`kubectl top pods -n roster-system` says whether the replicas lack CPU. Raise `webhook.replicas` or the request.",
-            "`roster_admission_in_flight` and `roster_evictions_total` say whether a client sends far more than others. \
-             `docs/webhook.md` lists the limits.",
+            "See if the replicas lack CPU: `kubectl top pods -n roster-system`. Raise `webhook.replicas` or the request.",
+            "See if one client sends far more than others: `roster_admission_in_flight` and `roster_evictions_total`. \
+             [The webhook](webhook.md#limits) lists the limits.",
         ],
     },
     Alert {
@@ -191,11 +190,12 @@ pub const ALERTS: &[Alert] = &[
                      or absent(leader_election_master_status{name=\"roster-controller\"})",
         lasts: "1m",
         summary: "No replica of the controller writes",
-        meaning: "Endpoints do not change any more: traffic goes to pods that have ended.",
+        meaning: "Endpoints do not change any more. Traffic goes to ended pods.",
         steps: &[
-            "`kubectl -n roster-system get lease roster-controller` names the holder and its last renewal.",
-            "`/readyz` of each replica says whether the API server refuses the Lease.",
-            "If it cannot be repaired soon, switch back: `docs/controller.md`, \"Switch back in an emergency\".",
+            "Find the holder and its last renewal: `kubectl -n roster-system get lease roster-controller -o yaml`.",
+            "See if the API server refuses the Lease: `/readyz` of each replica.",
+            "If you cannot repair it soon, [switch \
+             back](../tasks/built-in-controllers.md#switch-back-in-an-emergency).",
         ],
     },
     Alert {
@@ -208,7 +208,7 @@ pub const ALERTS: &[Alert] = &[
         summary: "Changes of pods reach endpoints late",
         meaning: "Pods become ready, and traffic reaches them more than five seconds later.",
         steps: &[
-            "`rest_client_requests_total` by `code` says whether the API server answers 429 or 5xx.",
+            "See if the API server answers 429 or 5xx: `rest_client_requests_total` by `code`.",
             "If it does not, `--kube-api-qps` may be too low, or the replica lacks CPU.",
         ],
     },
@@ -221,8 +221,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "Many Services wait for a sync",
         meaning: "There are more changes than writes. Endpoints follow their pods late.",
         steps: &[
-            "Do as for RosterControllerSlow.",
-            "If one Service changes all the time, `/debug/services/NAMESPACE/NAME` names what changes.",
+            "Go through the steps for [RosterControllerSlow](#rostercontrollerslow).",
+            "If one Service changes all the time, `/debug/services/NAMESPACE/NAME` names the change.",
         ],
     },
     Alert {
@@ -233,7 +233,7 @@ pub const ALERTS: &[Alert] = &[
         lasts: "5m",
         summary: "The sync of a Service fails again and again",
         meaning: "A webhook, a quota or RBAC refuses a write. The endpoints of this Service do not change.",
-        steps: &["The log and `/debug/services/NAMESPACE/NAME` name the Service and the answer of the API server."],
+        steps: &["Find the Service and the API server's answer: the log, and `/debug/services/NAMESPACE/NAME`."],
     },
     Alert {
         name: "RosterControllerStuck",
@@ -245,8 +245,8 @@ pub const ALERTS: &[Alert] = &[
         summary: "A sync does not end",
         meaning: "A Service is not synced any more, and one worker is missing. Each request of a sync ends after 10 s.",
         steps: &[
-            "Keep the log and the answer of `/debug/services/NAMESPACE/NAME` (`runningFor`), and report them.",
-            "Delete the pod that leads. The other replica writes within a second.",
+            "Keep the log and the answer of `/debug/services/NAMESPACE/NAME` (`runningFor`), and report both.",
+            "Delete the leading pod. The other replica writes within a second.",
         ],
     },
     Alert {
@@ -255,11 +255,11 @@ pub const ALERTS: &[Alert] = &[
         severity: "warning",
         expression: "sum(roster_controller_contested_services) > 0",
         lasts: "5m",
-        summary: "Another program changes what the controller writes",
+        summary: "Another program changes the controller's objects",
         meaning: "The controller leaves these Services alone for some minutes at a time.",
         steps: &[
-            "See whether the controllers of kube-controller-manager still run. Never run both at once.",
-            "The `managedFields` of the slices name the other program.",
+            "See if kube-controller-manager's controllers still run. Never run both at once.",
+            "Find the other program in the slices' `managedFields`.",
         ],
     },
     Alert {
@@ -269,11 +269,11 @@ pub const ALERTS: &[Alert] = &[
         expression: "max by (class) (roster_endpoints_drift_seconds{class!~\"slow|unsettled\"}) > 60",
         lasts: "1m",
         summary: "Endpoints are not as they should be",
-        meaning: "Clients are served addresses that they should not have, or miss some that they should have.",
+        meaning: "Clients get wrong addresses, or miss right ones.",
         steps: &[
-            "`kubectl -n roster-system port-forward deployment/roster-shadow 10270:8081 & roster drift` names the Services.",
-            "`docs/controller.md` says what each class means.",
-            "A restart of kube-controller-manager syncs every Service. `shadow-healing` writes what it has left wrong.",
+            "List the Services: `kubectl -n roster-system port-forward deployment/roster-shadow 10270:8081 & roster drift`.",
+            "Look up each class: [what the classes mean](../tasks/built-in-controllers.md#what-the-classes-mean).",
+            "Restart kube-controller-manager, which syncs every Service. Or let `shadow-healing` correct them.",
         ],
     },
     Alert {
@@ -284,7 +284,7 @@ pub const ALERTS: &[Alert] = &[
         lasts: "5m",
         summary: "Someone undoes what the shadow heals",
         meaning: "A Service was healed three times within ten minutes. It is left alone for ten minutes.",
-        steps: &["`roster drift` names the Service, and the `managedFields` of its slices the other program."],
+        steps: &["Find the Service with `roster drift`, and the other program in its slices' `managedFields`."],
     },
     Alert {
         name: "RosterHealingFails",
@@ -292,17 +292,18 @@ pub const ALERTS: &[Alert] = &[
         severity: "warning",
         expression: "sum(increase(roster_endpoints_drift_heal_failures_total[10m])) > 0",
         lasts: "10m",
-        summary: "The API server refuses what the shadow heals",
+        summary: "The API server refuses the shadow's writes",
         meaning: "Endpoints stay wrong although the shadow may heal them.",
-        steps: &["The log names the answer. For 403, compare the role with `manifests/overlays/shadow-healing`."],
+        steps: &["Read the answer in the log. On 403, compare the role with `manifests/overlays/shadow-healing`."],
     },
 ];
 
-/// `docs/runbooks.md`.
+/// `docs/reference/runbooks.md`.
 pub fn runbooks() -> String {
     let mut out =
-        "# Runbooks\n\nEach alert of the [chart](install.md#metrics-alerts-and-a-dashboard) has a section: what it \
-                   means, and what to do.\nThe commands assume the namespace `roster-system`.\n"
+        "# Runbooks\n\n<!-- Generated by `cargo xtask docs` from src/deploy/alerts.rs: do not edit. -->\n\nFind your alert here: \
+         its meaning, and the steps for you to take. The commands assume the namespace `roster-system`. \
+         [Alerts](../tasks/alerts.md) switches them on.\n"
             .to_owned();
     for part in [AlertedServer::Any, AlertedServer::Webhook, AlertedServer::Controller, AlertedServer::Shadow] {
         out.extend([format!("\n## {}\n", part.title())]);

@@ -17,10 +17,10 @@ use super::{
 use crate::runtime::net::Tasks;
 
 /// Longest time to connect to the API server.
-const CONNECT: Duration = Duration::from_secs(10);
+pub(super) const CONNECT: Duration = Duration::from_secs(10);
 /// Longest time without a byte of an answer. API servers end a watch after less than five minutes, and kube restarts
 /// those that are silent.
-const SILENCE: Duration = Duration::from_secs(310);
+pub(super) const SILENCE: Duration = Duration::from_secs(310);
 
 /// The cluster that a server is to use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! A cluster's API server as seen by a client: connect, list, watch, write, hold a Lease.
 
 mod answers;
+mod caller;
 mod cluster;
 mod connect;
 mod failure_log;
@@ -21,6 +22,7 @@ mod watched_object;
 mod writer;
 
 pub(crate) use answers::{RequestMetrics, is_of_gateway};
+pub(crate) use caller::{ByteBudget, Caller, CallerCluster, CallerEvent, CallerFailure, CallerToken};
 pub(crate) use cluster::Cluster;
 pub use cluster::ClusterChoice;
 pub(crate) use connect::connect;

@@ -76,7 +76,7 @@ impl Report {
         self.rows.push(row);
     }
 
-    /// Prints the tables, in the Markdown of docs/webhook.md and docs/edge.md. Returns whether all goals are met.
+    /// Prints the tables, in the Markdown of docs/explanation/attacks.md. Returns whether all goals are met.
     pub(crate) fn finish(&self) -> bool {
         for (is_edge, head) in [(false, MARKDOWN), (true, MARKDOWN_EDGE)] {
             let mut rows = self.rows.iter().filter(|row| row.site.is_edge() == is_edge).peekable();

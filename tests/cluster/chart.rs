@@ -318,7 +318,7 @@ fn a_release_audits_enforces_and_loses_no_write() {
     row(&name, &tally.to_string());
     tally.assert_clean();
 
-    // As docs/install.md says: the configurations go first. Helm alone would delete the Service before them.
+    // As docs/tasks/upgrade-roster.md says: the configurations go first. Helm alone would delete the Service before them.
     let load = site.load();
     kubectl_well(site.plane(), &format!("delete {CONFIGURATIONS} {NAME}"), "");
     kubectl_well(site.plane(), &format!("delete service {SERVICE} -n {NAMESPACE}"), "");

@@ -24,7 +24,7 @@ const STATES: usize = 2000;
 const SEED: u64 = 20_261_121;
 /// States that are tried at the same time, each in a namespace of its own.
 const AT_ONCE: usize = 8;
-/// What the controllers write though API servers refuse it; PARITY.md tells of each.
+/// What the controllers write though API servers refuse it; PARITY.md lists each.
 const UPSTREAM: &[&str] = &["].nodeName: Invalid value: \"\": a lowercase RFC 1123 subdomain"];
 
 /// What came of some states.

@@ -27,6 +27,7 @@ mod load;
 mod matrix;
 mod network;
 mod new_namespaces;
+mod page;
 mod policies;
 mod site;
 mod static_config;

@@ -1,6 +1,6 @@
 //! Every rule in every mode, as a client of a real API server sees it: in kubectl, in the API, in the audit log.
 //!
-//! What is wanted stands in `docs/rules.md`, so that its examples are what an API server says. One policy for each rule
+//! What is wanted stands in `docs/reference/rules.md`, so that its examples are what an API server says. One policy for each rule
 //! and mode is about one object, by a label; all of them are in force at once.
 
 #[path = "../it/rules/examples.rs"]

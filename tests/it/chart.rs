@@ -287,7 +287,7 @@ fn an_expression_has_these_metrics() {
 /// The page of metrics is compared with the registries of the servers.
 #[test]
 fn alerts_and_panels_name_metrics_that_exist() {
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md")).unwrap();
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/metrics.md")).unwrap();
     let mut exported = BTreeSet::new();
     for row in page.lines().filter_map(|line| line.strip_prefix("| `")) {
         let (name, rest) = row.split_once("` | ").unwrap();

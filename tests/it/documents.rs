@@ -41,7 +41,7 @@ fn sources(folder: &Path) -> Vec<String> {
 
 #[test]
 fn code_names_rows_of_the_table_of_versions_that_exist() {
-    let document = read("docs/versions.md");
+    let document = read("docs/reference/versions.md");
     let rows: BTreeSet<&str> = document.split("<a id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     let table = read("crates/engine/src/profile.rs");
     assert!(anchors(&table).collect::<BTreeSet<_>>().len() > 20);
@@ -58,10 +58,10 @@ fn documents_name_the_range_of_releases() {
     let (oldest, newest) = (Minor::OLDEST, Minor::NEWEST);
     for (path, text) in [
         ("README.md", format!("from {oldest} to {newest}")),
-        ("README.md", format!("profile {oldest} … {newest}")),
+        ("docs/explanation/design.md", format!("profile {oldest} … {newest}")),
         ("PARITY.md", format!("{oldest} to {newest}")),
-        ("docs/cli.md", format!("{oldest} to {newest}")),
-        ("docs/versions.md", format!("between Kubernetes {oldest} and {newest}")),
+        ("docs/reference/cli.md", format!("{oldest} to {newest}")),
+        ("docs/reference/versions.md", format!("between Kubernetes {oldest} and {newest}")),
     ] {
         assert!(read(path).contains(&text), "{path} does not say {text:?}");
     }
@@ -104,7 +104,7 @@ fn every_release_has_a_reference() {
 
 #[test]
 fn every_known_defect_of_a_release_is_a_reason() {
-    let document = read("docs/versions.md");
+    let document = read("docs/reference/versions.md");
     let codes: BTreeSet<&str> = Reason::ALL.iter().map(|r| r.code()).collect();
     let table = document.split("| code | releases | what happens |\n|---|---|---|\n").nth(1).unwrap();
     let listed = first_cells(table);

@@ -6,7 +6,8 @@ mod kubernetes;
 mod manifests;
 mod markdown;
 mod metrics;
-mod readme;
+mod pictures;
+mod screens;
 
 use std::{
     fs,
@@ -24,13 +25,18 @@ struct Generated {
 }
 
 const FILES: &[Generated] = &[
-    Generated { group: "docs", path: "docs/reasons.md", text: markdown::reasons },
-    Generated { group: "docs", path: "docs/versions.md", text: versions },
-    Generated { group: "docs", path: "docs/rules.md", text: crate::rules::markdown },
-    Generated { group: "docs", path: "docs/cli.md", text: roster::cli::cli_reference },
-    Generated { group: "docs", path: "docs/runbooks.md", text: roster::deploy::runbooks },
-    Generated { group: "docs", path: "docs/install.md", text: install },
-    Generated { group: "docs", path: "docs/metrics.md", text: metrics::reference },
+    Generated { group: "docs", path: "docs/reference/reasons.md", text: markdown::reasons },
+    Generated { group: "docs", path: "docs/reference/versions.md", text: versions },
+    Generated { group: "docs", path: "docs/reference/rules.md", text: crate::rules::markdown },
+    Generated { group: "docs", path: "docs/reference/cli.md", text: roster::cli::cli_reference },
+    Generated { group: "docs", path: "docs/reference/runbooks.md", text: roster::deploy::runbooks },
+    Generated { group: "docs", path: "docs/reference/chart.md", text: install },
+    Generated { group: "docs", path: "docs/reference/metrics.md", text: metrics::reference },
+    Generated { group: "docs", path: "docs/picture.svg", text: pictures::catalog },
+    Generated { group: "docs", path: "tests/data/pictures/cart.svg", text: pictures::cart },
+    Generated { group: "docs", path: "tests/data/pictures/web.svg", text: pictures::web },
+    Generated { group: "docs", path: "tests/data/pictures/trees.txt", text: pictures::trees },
+    Generated { group: "docs", path: "tests/data/pictures/matrix.svg", text: pictures::matrix },
     // The program has it built in: a change takes two runs.
     Generated { group: "openapi", path: "crates/validation/src/fields.json.gz", text: fields::schemas },
     // Before the document that is made from it; the program has it built in, so a change takes two runs.
@@ -95,16 +101,16 @@ fn write_text(path: &Path, text: &str) {
     }
 }
 
-/// `docs/versions.md`: written by hand, but for the table of profiles in it.
+/// `docs/reference/versions.md`: written by hand, but for the table of profiles in it.
 fn versions() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/versions.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/versions.md");
     markdown::versions(&fs::read_to_string(path).unwrap_or_default())
 }
 
-/// `docs/install.md`: written by hand, but for the table of the chart's values at its end.
+/// `docs/reference/chart.md`: written by hand, but for the table of the chart's values at its end.
 fn install() -> String {
     const HEADING: &str = "## Values of the chart\n\n";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/install.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/chart.md");
     let text = fs::read_to_string(path).unwrap_or_default();
     let by_hand = text.split_once(HEADING).map_or("", |(by_hand, _)| by_hand);
     format!("{by_hand}{HEADING}{}", roster::deploy::values_markdown())

@@ -1,4 +1,4 @@
-//! The examples of `docs/rules.md`: an object per rule in `tests/data/rules`, decided for real.
+//! The examples of `docs/reference/rules.md`: an object per rule in `tests/data/rules`, decided for real.
 
 pub(crate) mod examples;
 
@@ -25,7 +25,7 @@ fn decided(rule: Rule, mode: Mode, inventory: &Inventory) -> Decision {
     review.decision
 }
 
-/// The text of `docs/rules.md`.
+/// The text of `docs/reference/rules.md`.
 pub(crate) fn markdown() -> String {
     let inventory = cluster();
     rules_markdown(|rule| {

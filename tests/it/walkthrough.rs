@@ -1,8 +1,6 @@
-//! `docs/walkthrough.md` names files, functions and output that exist.
+//! `docs/explanation/walkthrough.md` names files and functions that exist.
 
 use std::{fs, path::Path};
-
-use super::cli::roster;
 
 fn read(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap_or_default()
@@ -10,7 +8,7 @@ fn read(path: &str) -> String {
 
 #[test]
 fn every_named_item_is_defined_in_its_file() {
-    let document = read("docs/walkthrough.md");
+    let document = read("docs/explanation/walkthrough.md");
     let spans = document.split('`').skip(1).step_by(2).filter_map(|span| span.split_once(".rs:"));
     let named: Vec<(String, &str)> = spans.map(|(path, name)| (format!("{path}.rs"), name)).collect();
     assert!(named.len() > 20, "{named:?}");
@@ -25,16 +23,4 @@ fn defines(code: &str, name: &str) -> bool {
         let head = format!("{keyword}{name}");
         code.match_indices(&head).any(|(at, _)| follows(&code[at + head.len()..]))
     })
-}
-
-#[test]
-fn the_output_is_that_of_the_program() {
-    let document = read("docs/walkthrough.md");
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/unready.yaml");
-    for (command, code) in [("plan", 1), ("explain", 1)] {
-        let ran = roster(&[command, "-f", file]);
-        assert_eq!((ran.code, ran.err.as_str()), (code, ""));
-        let want = format!("$ roster {command} -f examples/unready.yaml\n{}```", ran.out);
-        assert!(document.contains(&want), "docs/walkthrough.md lacks\n{want}");
-    }
 }

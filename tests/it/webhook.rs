@@ -347,10 +347,10 @@ async fn a_client_is_told_to_leave_before_its_connection_ends() {
     timeout(LONG, server.done).await.unwrap().unwrap().unwrap();
 }
 
-/// The table of limits in `docs/webhook.md` and the code are one.
+/// The table of limits in `docs/reference/webhook.md` and the code are one.
 #[test]
 fn the_documented_limits_are_those_of_the_code() {
-    let document = include_str!("../../docs/webhook.md");
+    let document = include_str!("../../docs/reference/webhook.md");
     let WebhookLimits {
         review,
         conversion,
@@ -378,6 +378,6 @@ fn the_documented_limits_are_those_of_the_code() {
         ("large reviews, and conversions, that wait", queue.to_string()),
     ] {
         let row = format!("| {what} | {value}");
-        assert!(document.contains(&row), "docs/webhook.md has no row {row}");
+        assert!(document.contains(&row), "docs/reference/webhook.md has no row {row}");
     }
 }

@@ -79,6 +79,12 @@ def from_lines(ctx, response):
     return json.loads(response.content.splitlines()[-1])
 
 
+@schemathesis.deserializer("image/svg+xml")
+def from_svg(ctx, response):
+    # The document says that it is a text.
+    return response.content.decode()
+
+
 class QuotedDumper(yaml.SafeDumper):
     """Writes every string in quotes: kubectl, and so the server, reads more words as booleans than this library does."""
 

@@ -7,10 +7,19 @@ use anyhow::{Result, ensure};
 
 use crate::command::{capture, capture_within, cargo, has, run, run_with};
 use crate::steps::{Outcome, Steps};
-use crate::tidy;
+use crate::{tidy, wasm};
 
 /// The crates of the core.
-const CORE: &[&str] = &["roster-admission", "roster-engine", "roster-lint", "roster-manifests", "roster-validation"];
+const CORE: &[&str] = &[
+    "roster-admission",
+    "roster-calls",
+    "roster-engine",
+    "roster-lint",
+    "roster-manifests",
+    "roster-page",
+    "roster-validation",
+    "roster-wasm",
+];
 
 /// Crates that the core must not depend on: async, sockets, HTTP, clusters, TLS.
 const IMPURE: &[&str] = &[
@@ -55,6 +64,7 @@ pub(crate) fn all(steps: &mut Steps) {
     steps.run("one crypto provider", one_crypto_provider);
     steps.run("lock file of the fuzz targets", fuzz_lock);
     steps.run("clippy, everything", || check("clippy --workspace --all-targets --all-features -- -D warnings"));
+    steps.run("clippy, the core for WebAssembly", wasm::check);
     steps.run("rustdoc", rustdoc);
     steps.run("deny", deny);
     steps.run("advisories", advisories);

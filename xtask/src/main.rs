@@ -10,8 +10,10 @@
 )]
 
 mod bench;
+mod book;
 mod cluster;
 mod command;
+mod dead_links;
 mod fuzz;
 mod generate;
 mod growth;
@@ -27,6 +29,7 @@ mod soak;
 mod steps;
 mod test;
 mod tidy;
+mod wasm;
 
 use std::process::ExitCode;
 
@@ -44,7 +47,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run what continuous integration runs: lint, test, two seconds of each attack, growth, fuzz. With the variable CI set, a missing tool is an error
+    /// Run what continuous integration runs: lint, book, test, two seconds of each attack, growth, fuzz. With the variable CI set, a missing tool is an error
     Ci,
     /// Format, tidiness, purity of the core, one crypto provider, clippy, rustdoc, licences
     Lint,
@@ -58,10 +61,14 @@ enum Task {
     Openapi,
     /// Write the generated documents anew (reasons, rules, releases, command line)
     Docs,
+    /// Build the documentation as a book with search, and check its links (mdbook)
+    Book,
     /// Write manifests/ and charts/
     Manifests,
     /// Write the table by which the node proxy writes protobuf, and what the tests of it read, from the published modules of Kubernetes (needs Go)
     Protobuf,
+    /// Write the page with the engine in WebAssembly: a folder of static files for any web server
+    Playground(wasm::PlaygroundArguments),
     /// Run the fuzz targets (libFuzzer, with the pinned toolchain)
     Fuzz(fuzz::Arguments),
     /// Count the instructions of every way in for inputs of growing sizes, and fail if they grow faster than the input (valgrind)
@@ -98,6 +105,7 @@ fn run(task: Task) -> Result<bool> {
     match task {
         Task::Ci => {
             lint::all(&mut steps);
+            steps.run("book", book::build);
             test::all(&mut steps, &test::Arguments::default());
             test::short_attacks(&mut steps);
             steps.run("growth", || growth::run(&growth::Arguments::default()));
@@ -112,6 +120,7 @@ fn run(task: Task) -> Result<bool> {
         }
         Task::Openapi => steps.run("openapi", || generate::write("openapi")),
         Task::Docs => steps.run("docs", || generate::write("docs")),
+        Task::Book => steps.run("book", book::build),
         Task::Manifests => steps.run("manifests", || generate::write("manifests")),
         Task::Protobuf => steps.run("protobuf", protobuf::write),
         Task::Parity(arguments) => steps.run("parity", || parity::run(&arguments, "release").map(|()| Outcome::Passed)),
@@ -120,6 +129,7 @@ fn run(task: Task) -> Result<bool> {
         Task::Cluster(task) => steps.run("cluster", || cluster::run(&task).map(|()| Outcome::Passed)),
         Task::Growth(arguments) => steps.run("growth", || growth::run(&arguments)),
         Task::Release(arguments) => release::all(&mut steps, &arguments)?,
+        Task::Playground(arguments) => steps.run("playground", || wasm::write(&arguments)),
         Task::Fuzz(arguments) => fuzz::all(&mut steps, &arguments)?,
     }
     Ok(steps.finish())

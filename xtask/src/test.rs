@@ -17,7 +17,7 @@ use crate::paths;
 use crate::server::Server;
 use crate::steps::{Outcome, Steps, Tally};
 
-/// The folder of the browser test, with the lock file of its packages.
+/// The folder of the browser tests, with the lock file of its packages.
 const BROWSER: &str = "tests/browser";
 /// The paths that take half of the time of the API test.
 const HALF: &str = "^/v1/endpoint";
@@ -45,12 +45,14 @@ enum Kind {
     Cluster,
     /// Kubernetes' own integration tests of the controllers, with roster controller
     Upstream,
-    /// /docs in a headless browser, offline
+    /// The page and /docs in a headless browser, offline
     Browser,
     /// The API against its description
     Schemathesis,
     /// Clients generated from the description of the API, and its linters
     Clients,
+    /// The WebAssembly module in Node, Go and Python, compared with the program
+    Wasm,
     /// Attacks on the release build. Only when it is named
     Attacks,
 }
@@ -65,7 +67,7 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     };
     run(steps, Kind::Cargo, "cargo test: unit, integration, recorded answers", cargo_test);
     // Alone: a page takes several times as long beside control planes.
-    run(steps, Kind::Browser, "browser: /docs, offline", browser);
+    run(steps, Kind::Browser, "browser: the page and /docs, offline", browser);
     let others = |steps: &mut Steps| {
         run(steps, Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
         run(steps, Kind::Clients, "clients: generated from the API's description", clients::generated_clients);
@@ -77,6 +79,12 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
         );
         run(steps, Kind::Live, "live: random states, compared with the real controllers", live_parity);
     };
+    run(
+        steps,
+        Kind::Wasm,
+        "wasm: the module in Node, Go and Python answers as the program",
+        crate::wasm::compare_hosts,
+    );
     // Control planes wait for much of their time, and faults must be harmless on a busy machine too.
     if wanted(Kind::Cluster) {
         steps.run("protobuf: the table of messages is that of the published modules", crate::protobuf::check);
@@ -222,16 +230,21 @@ fn browser() -> Result<Outcome> {
     let server = Server::start()?;
     let mut tally = Tally::default();
     let mut command = Command::new("node");
-    command.args(["--test", "--test-reporter=tap"]).arg(Path::new(BROWSER).join("docs.test.mjs"));
-    command.env("ROSTER_URL", server.url()).env("CHROMIUM", chromium);
+    // One after the other: they measure how long a picture takes.
+    command.args(["--test", "--test-reporter=tap", "--test-concurrency=1"]);
+    command.args(["docs", "page", "states", "hostile"].map(|name| format!("{BROWSER}/{name}.test.mjs")));
+    let screenshots = paths::target().join("screenshots");
+    std::fs::create_dir_all(&screenshots).context("the folder of screenshots")?;
+    command.env("ROSTER_URL", server.url()).env("CHROMIUM", chromium).env("SCREENSHOTS", screenshots);
+    command.env("ROSTER", paths::target().join("debug/roster"));
     let well = watch(&mut command, |line| {
         let count = |what| line.strip_prefix(what).and_then(|n| n.trim().parse::<u64>().ok()).unwrap_or(0);
         tally.passed += count("# pass ");
         tally.failed += count("# fail ");
         tally.ignored += count("# skipped ");
     })?;
-    ensure!(well || tally.failed > 0, "the browser test ended early");
-    ensure!(tally.passed + tally.failed > 0, "the browser test ran no tests");
+    ensure!(well || tally.failed > 0, "the browser tests ended early");
+    ensure!(tally.passed + tally.failed > 0, "the browser tests ran no tests");
     Ok(Outcome::Tests(tally))
 }
 

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::command::capture;
+use crate::dead_links;
 use crate::phrases::Phrases;
 use crate::steps::Outcome;
 
@@ -20,7 +21,7 @@ pub(crate) fn check() -> Result<Outcome> {
     let files = Files::read()?;
     let mut findings = Vec::new();
     orphans(&files, &mut findings);
-    dead_paths(&files, &mut findings);
+    dead_links::check(&files, &mut findings);
     let phrases = Phrases::new();
     let layers = Layers::new(files.all.iter().map(PathBuf::as_path));
     for (path, text) in &files.texts {
@@ -42,8 +43,8 @@ pub(crate) fn check() -> Result<Outcome> {
 }
 
 /// The files of the repository, and the contents of text files.
-struct Files {
-    all: BTreeSet<PathBuf>,
+pub(crate) struct Files {
+    pub(crate) all: BTreeSet<PathBuf>,
     texts: Vec<(PathBuf, String)>,
 }
 
@@ -60,18 +61,18 @@ impl Files {
         Ok(Self { all, texts })
     }
 
-    fn with_extension<'a>(&'a self, extension: &'a str) -> impl Iterator<Item = (&'a Path, &'a str)> {
+    pub(crate) fn with_extension<'a>(&'a self, extension: &'a str) -> impl Iterator<Item = (&'a Path, &'a str)> {
         let wanted = move |p: &Path| p.extension().is_some_and(|e| e == extension);
         self.texts.iter().filter(move |(p, _)| wanted(p)).map(|(p, t)| (p.as_path(), t.as_str()))
     }
 
-    fn text(&self, path: &Path) -> Option<&str> {
+    pub(crate) fn text(&self, path: &Path) -> Option<&str> {
         let at = self.texts.binary_search_by(|(p, _)| p.as_path().cmp(path)).ok()?;
         self.texts.get(at).map(|(_, text)| text.as_str())
     }
 
     /// Whether the path is a file or a folder of the repository.
-    fn has(&self, path: &Path) -> bool {
+    pub(crate) fn has(&self, path: &Path) -> bool {
         self.all.iter().any(|p| p.starts_with(path))
     }
 }
@@ -137,7 +138,7 @@ fn modules(path: &Path, root: bool, text: &str) -> Vec<PathBuf> {
 }
 
 /// The path without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
+pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {
@@ -153,69 +154,6 @@ fn plain(path: &Path) -> PathBuf {
 
 fn quoted_after<'a>(line: &'a str, head: &str) -> Option<&'a str> {
     line.split_once(head)?.1.strip_prefix('"')?.split_once('"').map(|(text, _)| text)
-}
-
-// ---------------------------------------------------------------- documents
-
-/// Finds links and code spans that name a missing file, in documents and in comments.
-fn dead_paths(files: &Files, findings: &mut Vec<String>) {
-    let tops: BTreeSet<&str> =
-        files.all.iter().filter(|p| p.components().count() > 1).filter_map(|p| p.iter().next()?.to_str()).collect();
-    for (document, text) in files.with_extension("md") {
-        let folder = document.parent().unwrap_or(Path::new(""));
-        for (number, line) in prose(text) {
-            for target in links(line).filter(|t| !files.has(&plain(&folder.join(t)))) {
-                findings.push(format!("{}:{number}: dead link {target}", document.display()));
-            }
-        }
-    }
-    for (path, text) in files.with_extension("md").chain(files.with_extension("rs")) {
-        let code = path.extension().is_some_and(|e| e == "rs");
-        for (number, line) in prose(text).filter(|(_, l)| !code || l.trim_start().starts_with("//")) {
-            for named in spans(line).filter(|s| is_path(s, &tops)) {
-                let file = named.split(':').next().unwrap_or(named).trim_end_matches('/');
-                // Comments of code also name folders that are made at run time.
-                let meant = !code || Path::new(file).extension().is_some();
-                if meant && !files.has(Path::new(file)) {
-                    findings.push(format!("{}:{number}: {named} does not exist", path.display()));
-                }
-            }
-        }
-    }
-}
-
-/// Lines with their numbers, without fenced code blocks.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut fenced = false;
-    text.lines().zip(1..).filter_map(move |(line, number)| {
-        let fence = line.trim_start().trim_start_matches(['/', '!', ' ']).starts_with("```");
-        fenced ^= fence;
-        (!fenced && !fence).then_some((number, line))
-    })
-}
-
-/// Targets of `[text](target)` inside the repository, without their anchors.
-fn links(line: &str) -> impl Iterator<Item = &str> {
-    line.split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split([')', '#', ' ']).next())
-        .filter(|t| !t.is_empty() && !t.contains("://"))
-}
-
-/// The texts between single backticks.
-fn spans(line: &str) -> impl Iterator<Item = &str> {
-    line.split('`').skip(1).step_by(2)
-}
-
-/// Whether a span names a file: below one of the repository's folders, or a document or manifest at the top.
-fn is_path(span: &str, tops: &BTreeSet<&str>) -> bool {
-    if span.contains(|c: char| c.is_whitespace() || "*{}<>$()…|".contains(c)) {
-        return false;
-    }
-    match span.split_once('/') {
-        Some((top, _)) => tops.contains(top),
-        None => Path::new(span).extension().is_some_and(|e| e == "md") || span == "deny.toml" || span == "Cargo.toml",
-    }
 }
 
 // ---------------------------------------------------------------- what must not be tracked
@@ -396,16 +334,6 @@ mod tests {
             let mut findings = Vec::new();
             layers.check(Path::new(path), text, &mut findings);
             assert_eq!(findings.len(), want, "{path}: {findings:?}");
-        }
-    }
-
-    #[test]
-    fn links_and_spans_are_read() {
-        assert_eq!(links("see [a](b.md#c), [d](https://e) and [f](#g)").collect::<Vec<_>>(), ["b.md"]);
-        assert_eq!(spans("`src/lib.rs` and `x`").collect::<Vec<_>>(), ["src/lib.rs", "x"]);
-        let tops = BTreeSet::from(["src"]);
-        for (span, want) in [("src/lib.rs", true), ("v1/Endpoints", false), ("src/*.rs", false), ("README.md", true)] {
-            assert_eq!(is_path(span, &tops), want, "{span}");
         }
     }
 

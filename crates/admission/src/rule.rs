@@ -1,6 +1,6 @@
 //! The rules: one table of code, kinds, refusal, remedy, default mode, meaning and fix.
 //!
-//! `docs/rules.md` is generated from it; a test keeps both equal.
+//! `docs/reference/rules.md` is generated from it; a test keeps both equal.
 
 use std::fmt;
 
@@ -54,23 +54,23 @@ code_table! {
     TolerateUnready("tolerate-unready-annotation", &["Service"], RefusalKind::Invalid, Remedy::Change, Mode::Enforce, "Set spec.publishNotReadyAddresses, and remove the annotation.");
     /// The annotation `service.alpha.kubernetes.io/tolerate-unready-endpoints` has a value that is not a Go boolean. Every release ignored such a value.
     TolerateUnreadyValue("tolerate-unready-value", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Set spec.publishNotReadyAddresses, and remove the annotation.");
-    /// The Service has a label that is reserved for controllers. With `service.kubernetes.io/headless`, kube-proxy ignores the Service. With that label or `endpoints.kubernetes.io/managed-by`, its Endpoints are written at every sync. `kubernetes.io/service-name` and `endpointslice.kubernetes.io/managed-by` name the Service and the writer of a slice: Endpoints inherit them from the Service, and clients that select by them find the wrong objects.
+    /// The Service has a label that is reserved for controllers. With `service.kubernetes.io/headless`, kube-proxy ignores the Service. With this label or `endpoints.kubernetes.io/managed-by`, its Endpoints are written at every sync. Endpoints inherit `kubernetes.io/service-name` and `endpointslice.kubernetes.io/managed-by`, and mislead clients that select slices by them.
     ReservedLabel("reserved-label", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Remove the label.");
     /// The annotation `service.kubernetes.io/topology-mode` or its predecessor `topology-aware-hints` has a value that no release knows, or the two annotations contradict each other. The older one then takes precedence.
     TopologyMode("topology-mode-value", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use Auto or Disabled, in service.kubernetes.io/topology-mode only.");
-    /// `spec.trafficDistribution` has a value that no release knows, or has no effect: the annotation `topology-mode: Auto` takes precedence, `internalTrafficPolicy: Local` restricts traffic to the node already, and an ExternalName Service does not have endpoints.
+    /// `spec.trafficDistribution` has an unknown value, or no effect. The annotation `topology-mode: Auto` takes precedence over it. `internalTrafficPolicy: Local` already restricts traffic to the node. An ExternalName Service does not have endpoints.
     TrafficDistribution("traffic-distribution", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use PreferClose, PreferSameZone or PreferSameNode, and remove the setting that takes precedence.");
-    /// SuperEdge's annotation `topologyKeys` is not a JSON list of node labels. SuperEdge ignores a list that it cannot read. A key that no node can have matches nothing; `*` is not a wildcard.
-    SuperedgeKeys("superedge-topology-keys", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Write a JSON list of labels that the nodes have, such as [\"kubernetes.io/hostname\"].");
+    /// SuperEdge's annotation `topologyKeys` is not a JSON list of node labels. SuperEdge ignores a list that it cannot read. A key with an impossible label matches no node; `*` is not a wildcard.
+    SuperedgeKeys("superedge-topology-keys", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Write a JSON list of your nodes' labels, such as [\"kubernetes.io/hostname\"].");
     /// OpenYurt's annotation `openyurt.io/topologyKeys` has a value that yurthub does not know and therefore ignores.
     OpenyurtKeys("openyurt-topology-keys", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use one of kubernetes.io/hostname, openyurt.io/nodepool and kubernetes.io/zone.");
-    /// An address in `spec.externalIPs` is in no range that a policy allows, is in one that a policy denies, or is not an IP address. Every node redirects the traffic for such an address to the Service, though it may belong to another party (CVE-2020-8554).
+    /// An address in `spec.externalIPs` is not in an allowed range, is in a denied one, or is not an IP address. Every node redirects traffic for this address to the Service, though it may belong to another party (CVE-2020-8554).
     ExternalIp("external-ip", &["Service"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use a load balancer, or allow the range in an EndpointPolicy.");
-    /// `spec.loadBalancerIP` requests an address that is in no range that a policy allows, is in one that a policy denies, or is not an IP address (CVE-2020-8554). The field is deprecated. The rule does not check the status of a Service: a user who may write `services/status` can redirect traffic in the same way, so grant that permission to controllers only.
+    /// `spec.loadBalancerIP` requests an address outside all allowed ranges, in a denied one, or not an IP address (CVE-2020-8554). The field is deprecated. The rule does not check a Service's status. Users with `services/status` can redirect traffic in the same way: grant this permission to controllers only.
     LoadBalancerIp("load-balancer-ip", &["Service"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use an annotation of the cloud provider, or allow the range in an EndpointPolicy.");
     /// The selector does not match any running or pending pod of the namespace. Needs the cluster.
     SelectorMatchesNothing("selector-matches-nothing", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Compare the selector with the labels of the pods.");
-    /// The Service selects pods, but none of them has a port of this name and protocol. Needs the cluster.
+    /// The Service selects pods, but they have no port with this name and protocol. Needs the cluster.
     TargetPortMissing("target-port-missing", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Name a container port as in targetPort, or use a number.");
     /// The selected pods use different numbers for the named port. Needs the cluster.
     TargetPortDiffers("target-port-differs", &["Service"], RefusalKind::Invalid, Remedy::Refuse, Mode::Audit, "Ignore it during a rolling change; otherwise use one number.");
@@ -78,7 +78,7 @@ code_table! {
     // --- Endpoints
     /// The object has more than 1000 addresses. Enforced: the object is truncated as the controllers truncate it (ready addresses first, a proportional share of each subset) and gets the annotation `endpoints.kubernetes.io/over-capacity: truncated`. A policy can refuse it instead.
     OverCapacity("over-capacity", &["Endpoints"], RefusalKind::Invalid, Remedy::Change, Mode::Enforce, "Write EndpointSlices: a Service can have many of them.");
-    /// The label `service.kubernetes.io/headless` is missing on the Endpoints of a headless Service, or present on those of another. Mirrored slices inherit it, and kube-proxy ignores slices that have it. Enforced: it is added or removed. Needs the cluster.
+    /// A headless Service's Endpoints lack the label `service.kubernetes.io/headless`, or another Service's Endpoints have it. Mirrored slices inherit it, and kube-proxy ignores slices that have it. Enforced: it is added or removed. Needs the cluster.
     HeadlessLabel("headless-label", &["Endpoints"], RefusalKind::Invalid, Remedy::Change, Mode::Enforce, "Leave the label to Roster.");
     /// The annotation `endpoints.kubernetes.io/over-capacity` has the value `warning`, which only 1.21 wrote. Enforced: it is removed.
     OverCapacityWarning("over-capacity-leftover", &["Endpoints"], RefusalKind::Invalid, Remedy::Change, Mode::Enforce, "Remove the annotation.");
@@ -99,14 +99,14 @@ code_table! {
     /// A slice has more than 1000 endpoints.
     SliceOverCapacity("slice-over-capacity", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Write several slices.");
     /// A hint names a zone without nodes, so no node uses the endpoint while hints are in effect. Needs the cluster.
-    UnknownZone("hint-unknown-zone", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use the value of topology.kubernetes.io/zone of a node.");
+    UnknownZone("hint-unknown-zone", &["EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Warn, "Use a node's value of topology.kubernetes.io/zone.");
 
     // --- both
-    /// An address is a loopback, link-local, unspecified, multicast, broadcast or reserved address, is in `0.0.0.0/8`, or is not an IP address: traffic to it does not leave the node or does not arrive. Or it is a metadata address, at which a cloud gives the credentials of a machine to everyone on it; docs/rules.md lists them. A policy may allow reserved addresses (`240.0.0.0/4`, which GKE can give to pods) and metadata addresses, and no others. An IPv6 address that embeds such an IPv4 address is one, too: IPv4-mapped (`::ffff:0:0/96`), translated (`64:ff9b::/96`, `64:ff9b:1::/48` and `::ffff:0:0:0/96`), 6to4 (`2002::/16`), Teredo (`2001::/32`), ISATAP (such as `fd00::5efe:127.0.0.1`) and IPv4-compatible (`::/96`).
-    SpecialAddress("special-address", &["Endpoints", "EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Use the address of the machine that serves.");
+    /// An address is a loopback, link-local, unspecified, multicast, broadcast or reserved address, is in `0.0.0.0/8`, or is not an IP address. Traffic to it does not leave the node, or does not arrive. Or it is a metadata address: clouds give a machine's credentials there to every program on the machine (docs/reference/rules.md has the list). A policy may allow reserved addresses (`240.0.0.0/4`, which GKE can give to pods) and metadata addresses, and no others. IPv6 addresses with such an IPv4 address inside count as well: IPv4-mapped (`::ffff:0:0/96`), translated (`64:ff9b::/96`, `64:ff9b:1::/48` and `::ffff:0:0:0/96`), 6to4 (`2002::/16`), Teredo (`2001::/32`), ISATAP (such as `fd00::5efe:127.0.0.1`) and IPv4-compatible (`::/96`).
+    SpecialAddress("special-address", &["Endpoints", "EndpointSlice"], RefusalKind::Invalid, Remedy::Refuse, Mode::Enforce, "Use the serving machine's address.");
     /// The label `managed-by` names a built-in controller, but another user writes the object. The controller will delete or rewrite it.
     ManagedBy("managed-by-spoofed", &["Endpoints", "EndpointSlice"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use another name in the label.");
-    /// An address belongs neither to a pod of the namespace nor to a range that an `EndpointPolicy` allows (CVE-2021-25740), or it is in a range that a policy denies. The address of a node does not count as that of a pod, whether the pod is on the host network or not: the kubelet and all other programs on the node have it, too. `addresses.hostNetwork: Allow` in a policy lets it count. Nor does the address of another pod count than the one that `targetRef` names. Needs the cluster, except for denied ranges and for host names, which no range contains.
+    /// An address is not that of a pod in the namespace, and no `EndpointPolicy` allows it (CVE-2021-25740); or a policy denies it. A node's address does not count as a pod's, even on the host network: the kubelet and every program on the node have it, too. `addresses.hostNetwork: Allow` in a policy changes that. If `targetRef` names a pod, only this pod's address counts. Needs the cluster, except for denied ranges and host names, which no range contains.
     Provenance("address-provenance", &["Endpoints", "EndpointSlice"], RefusalKind::Forbidden, Remedy::Refuse, Mode::Warn, "Use the address of a pod of the namespace, or allow the range in an EndpointPolicy.");
 }
 

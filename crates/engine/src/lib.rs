@@ -65,15 +65,18 @@ pub mod mirror;
 pub mod model;
 pub(crate) mod order_hash;
 pub mod phrase;
+pub mod picture;
 pub mod plan;
 pub(crate) mod ports;
 pub mod profile;
 pub mod reason;
 pub mod record;
+pub mod shown_text;
 pub mod stale;
 pub mod state;
 mod stored_addresses;
 pub mod subsets;
+pub mod text_columns;
 pub mod unknown_kinds;
 pub mod view;
 

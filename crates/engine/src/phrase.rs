@@ -53,7 +53,8 @@ pub fn clip_name(name: &str) -> &str {
     clip_to(name, 253)
 }
 
-fn clip_to(text: &str, most: usize) -> &str {
+/// The first `most` characters of a text.
+pub(crate) fn clip_to(text: &str, most: usize) -> &str {
     match text.char_indices().nth(most) {
         Some((end, _)) => &text[..end],
         None => text,

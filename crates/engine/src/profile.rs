@@ -1,6 +1,6 @@
 //! Which behaviour belongs to which Kubernetes minor: one table of switches.
 //!
-//! Comments name the row of `docs/versions.md` that describes a switch, such as `versions.md#e1`. Code asks a [`Profile`]
+//! Comments name the row of `docs/reference/versions.md` that describes a switch, such as `versions.md#e1`. Code asks a [`Profile`]
 //! for a switch; it never compares version numbers.
 
 use std::{fmt, str::FromStr};

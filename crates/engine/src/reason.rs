@@ -1,6 +1,6 @@
 //! Reasons: the codes of everything that Roster reports, in one table.
 //!
-//! `docs/reasons.md` is generated from it; a test keeps both equal.
+//! `docs/reference/reasons.md` is generated from it; a test keeps both equal.
 
 use std::fmt;
 
@@ -133,7 +133,7 @@ code_table! {
     LeftoverMirror("leftover-mirror", Warning, "Delete the slice, or find out why the mirroring controller does not.");
     /// Endpoints or a slice belong to a Service that does not exist.
     EndpointsOrphaned("endpoints-orphaned", Warning, "Delete the object, or create the Service.");
-    /// What is stored is not what the controllers would write: they have not done so yet, or cannot. Severity info if only labels, hints or the arrangement differ.
+    /// The stored object differs from the controllers' next write. They have not written yet, or cannot. If only labels, hints or the arrangement differ, it is an info.
     StoredDiffers("stored-differs", Warning, "If it stays so, look at the events of the Service and at the log of kube-controller-manager; `roster plan` shows the writes.");
 
     // --- one node's view
@@ -197,10 +197,10 @@ code_table! {
     MirrorInvalidAddress("mirror-invalid-address", Error, "Correct the address in the Endpoints.");
     /// A subset has more addresses than can be mirrored; the rest is left out.
     MirrorTooManyAddresses("mirror-too-many-addresses", Warning, "Write EndpointSlices yourself, or divide the addresses among several Services.");
-    /// No Endpoints and no slice that somebody wrote for a Service without selector have a port of this name and protocol. kube-proxy joins ports by these, and sends nothing there.
+    /// The hand-made Endpoints and slices for a Service without selector have no port with this name and protocol. kube-proxy joins ports by these, and sends nothing there.
     EndpointPortMissing("endpoint-port-missing", Warning, "Give the port the same name and protocol in the Service and in its Endpoints or slices.");
 
-    // --- defects of releases (docs/versions.md describes each)
+    // --- defects of releases (docs/reference/versions.md describes each)
     /// The Service carries the label `endpoints.kubernetes.io/managed-by`: its Endpoints are updated at every sync, forever (from 1.33).
     ServiceCarriesManagedByLabel("service-carries-managed-by-label", Warning, "Remove the label endpoints.kubernetes.io/managed-by from the Service.");
     /// The Service carries the label `service.kubernetes.io/headless`: its Endpoints are updated at every sync, forever.
@@ -251,7 +251,7 @@ code_table! {
     // --- workloads and the Services that select their pods
     /// No workload and no pod among the manifests of the namespace has the labels of the selector. The message names the nearest.
     SelectorMatchesNoTemplate("selector-matches-no-template", Warning, "Compare the selector with the labels of the pod template; labels of the workload itself never reach its pods.");
-    /// No workload and no pod among the manifests of the namespace has the labels of the selector, but other pods may: an operator makes some of a custom resource in the namespace, a manifest cannot be read, or it is kube-system, where the cluster runs its own. The message names the nearest workload, and the custom resource or what cannot be read.
+    /// No workload and no pod among the manifests fits the selector, but other pods may. An operator makes pods from a custom resource in the namespace, a manifest cannot be read, or it is kube-system. The message names the nearest workload, and the custom resource or the unreadable object.
     SelectorNotChecked("selector-not-checked", Info, "No action is needed if the pods in the message have these labels; otherwise compare the selector with the labels of the pod template.");
     /// No container of the selected workloads declares the number in `targetPort`. Traffic arrives all the same if a container listens there.
     TargetPortUndeclared("target-port-undeclared", Info, "Compare targetPort with the port on which the container listens, and declare it.");
@@ -265,29 +265,30 @@ code_table! {
     NoNodeFits("no-node-fits", Warning, "Compare nodeSelector, affinity and tolerations with the labels and taints of the nodes.");
     /// The workloads of the input make more pods than Roster assumes: 100 000, or 10 000 in a request; or 2 000 000, counted for each Service that may select them.
     TooManyPods("too-many-pods", Warning, "Look at fewer workloads or Services at a time.");
-    /// A StatefulSet has no governing Service, or one that is not among the manifests. Without `serviceName`, which an API server does not require, the severity is info.
+    /// A StatefulSet's governing Service is missing, or is not among the manifests. If `serviceName` is missing, which API servers accept, it is an info.
     GoverningServiceMissing("governing-service-missing", Warning, "Set serviceName to a headless Service that selects the pods.");
     /// The governing Service of a StatefulSet has a cluster IP. The specification of DNS in Kubernetes gives pods names of a headless Service only; `CoreDNS` answers for others, too.
     GoverningServiceNotHeadless("governing-service-not-headless", Warning, "Set serviceName to a Service with clusterIP: None; another Service may have the cluster IP.");
-    /// The governing Service of a StatefulSet selects the pods of another workload. DNS names come from the endpoints of that Service, so that the pods of the StatefulSet have none.
+    /// A StatefulSet's governing Service selects another workload's pods. DNS names come from this Service's endpoints, so the StatefulSet's pods have none.
     GoverningServiceSelectsOthers("governing-service-selects-others", Warning, "Set serviceName to a headless Service whose selector selects the pods of the StatefulSet.");
     /// The governing Service of a StatefulSet has no selector. Its pods have names in DNS only if something else writes its endpoints.
     GoverningServiceNoSelector("governing-service-no-selector", Warning, "Give the Service a selector for the pods of the StatefulSet; no action is needed if a program writes its Endpoints or slices.");
-    /// The template of a workload sets `subdomain`, and no headless Service has this name, so that its pods have no names in DNS. Without a hostname, which an Indexed Job sets, the severity is info: a pod may use the name for itself.
+    /// A workload's template sets `subdomain`, and no headless Service has this name. Its pods have no names in DNS. If they have no hostname either, it is an info: a pod may use the name for itself.
     SubdomainServiceMissing("subdomain-service-missing", Warning, "Add a headless Service with the name in subdomain that selects the pods.");
-    /// A HorizontalPodAutoscaler names a workload that is not among the manifests, though one of another kind, namespace or name is. The message names the nearest.
+    /// A HorizontalPodAutoscaler names a missing workload, though one with another kind, namespace or name exists. The message names the nearest.
     ScaleTargetMissing("scale-target-missing", Warning, "Correct apiVersion, kind and name in scaleTargetRef.");
     /// A HorizontalPodAutoscaler names a DaemonSet, a Job or another kind that has no scale subresource.
     ScaleTargetNotScalable("scale-target-not-scalable", Warning, "Name a Deployment, StatefulSet or ReplicaSet, or remove the autoscaler.");
     /// Several autoscalers name one workload. Their controller acts for none of them.
     SeveralAutoscalers("several-autoscalers", Warning, "Put the metrics of all of them into one HorizontalPodAutoscaler.");
-    /// A metric of a HorizontalPodAutoscaler names a container that the workload does not have. If the name does not look like a typo, the severity is info: an admission webhook may add the container.
+    /// A HorizontalPodAutoscaler's metric names a container, and the workload does not have it. If the name does not look like a typo, it is an info: an admission webhook may add the container.
     MetricContainerMissing("metric-container-missing", Warning, "Use the name of a container of the workload.");
-    /// A HorizontalPodAutoscaler compares what containers use with what they ask for, and a container asks for nothing. A `LimitRange` of the namespace may fill in a request.
+    /// A HorizontalPodAutoscaler compares containers' usage with their requests, and a container has no request. A `LimitRange` in the namespace may fill one in.
     MetricRequestMissing("metric-request-missing", Info, "Set resources.requests of every container for the resource of the metric, or use a target of type AverageValue.");
     /// No container of a workload behind a Service has a readiness probe: each pod gets traffic before it can answer.
     NoReadinessProbe("no-readiness-probe", Info, "Add a readinessProbe to the container that serves the Service.");
-    /// A readiness or startup probe asks a port by a name that its container does not have: no pod becomes ready.
+    /// A readiness or startup probe asks a port by a name that its container does not have: no pod becomes ready. Of a number
+    /// that no container declares, nobody knows whether one listens there.
     ProbePortMissing("probe-port-missing", Warning, "Use the name of a port of the same container, or the number.");
     /// A rollout of the only Deployment behind a Service may stop all pods before new ones are ready. With strategy Recreate, which is a choice, the severity is info.
     RolloutEmptiesService("rollout-empties-service", Warning, "Lower maxUnavailable, or run more replicas. With strategy Recreate, which stops all pods before it starts new ones: use RollingUpdate, or accept the gap.");
@@ -295,17 +296,17 @@ code_table! {
     // --- input
     /// The object cannot be read. The other objects are read.
     InvalidObject("invalid-object", Error, "Correct what the message describes.");
-    /// An API server would refuse objects of the input, so that an answer about them describes a cluster that cannot be.
+    /// An API server would refuse objects in the input. The answer about them describes an impossible cluster.
     RefusedObjects("refused-objects", Error, "Run `roster lint` on the files: it names each field and its line.");
     /// The object has a kind that Roster does not read; it is ignored.
     IgnoredObject("ignored-object", Info, "");
-    /// A field is missing in objects that were never in a cluster, the status of a Pod is, or the pods of a workload are. Roster fills in what an API server would, and the pods that controllers would make; `--namespace`, `--ip-families` and `--zones` describe the cluster.
+    /// Objects that were never in a cluster lack a field, a Pod's status, or a workload's pods. Roster fills in an API server's defaults, and the controllers' pods. `--namespace`, `--ip-families` and `--zones` describe the cluster.
     Assumed("assumed", Info, "");
-    /// The input contains no objects of a kind, or none of a namespace, or some cannot be read. Roster concludes nothing from that, and plans no removal because of it.
-    NotChecked("not-checked", Info, "If the message names something that cannot be read, correct that. Otherwise add the objects of that kind to the input; or add --complete if the input is the whole cluster.");
+    /// The input lacks a kind, or a kind in a namespace, or some objects cannot be read. Roster concludes nothing from that, and plans no removal because of it.
+    NotChecked("not-checked", Info, "If the message names something unreadable, correct it. Otherwise add the missing objects; or add --complete if the input is the whole cluster.");
     /// An object has a field twice; the last one counts.
     DuplicateKey("duplicate-key", Warning, "Write each field once.");
-    /// An object of YAML begins within another one: a line `---` between them is missing. Readers take both for one object; of fields that both have, kubectl sends the last.
+    /// A YAML object begins within another one: the line `---` between them is missing. Readers take both for one object. If both have a field, kubectl sends the last one.
     MissingSeparator("missing-separator", Error, "Write a line with `---` before the object that begins there.");
     /// There is another object of this kind, namespace and name; the last one counts.
     DuplicateObject("duplicate-object", Warning, "Write each object once.");
@@ -317,11 +318,11 @@ code_table! {
     InvalidName("invalid-name", Warning, "Use a DNS label (Services) or subdomain of the allowed length.");
     /// The API would refuse this port number. `roster lint` reports an error; elsewhere it is a warning, because the object may come from a cluster of another release.
     InvalidPort("invalid-port", Warning, "Use a number from 1 to 65535.");
-    /// A port does not name a protocol, though the object comes from a cluster, where an API server fills in TCP. Roster adds nothing to such objects, so the port does not match any TCP port.
+    /// A port has no protocol, though the object comes from a cluster, where API servers fill in TCP. Roster adds nothing to such objects, so the port does not match any TCP port.
     MissingProtocol("missing-protocol", Warning, "Write protocol: TCP, or read the object back from the API server.");
-    /// A port of a Service has no `targetPort`, though the Service comes from a cluster, where an API server fills in the number of `port`. Roster adds nothing to such objects, and plans port 0.
+    /// A Service port has no `targetPort`, though the Service comes from a cluster, where API servers fill in the number of `port`. Roster adds nothing to such objects, and plans port 0.
     MissingTargetPort("missing-target-port", Warning, "Set targetPort; an API server fills in the value of port.");
-    /// kube-apiserver 1.37 does not have the kind in this `apiVersion`: one of them is misspelt, or a release removed the version. Custom resources are not meant. In `v1`, a kind like none of Kubernetes' is an info: other programs have files with this version.
+    /// kube-apiserver 1.37 does not have the kind in this `apiVersion`. One of them is misspelt, or a release has removed the version. Custom resources are exempt. An unknown kind in `v1` is an info, because other programs have files with this version.
     UnknownKind("unknown-kind", Error, "Write the apiVersion and kind in the message; `kubectl api-resources` lists those of a cluster.");
     /// The published schema of the kind does not have a field of this name. `kubectl` refuses the object; without its validation, the field is dropped.
     UnknownField("unknown-field", Error, "Correct the name of the field, or move the field to where it belongs.");
@@ -331,8 +332,8 @@ code_table! {
     MissingField("missing-field", Error, "Add the field.");
     /// An API server does not allow this value, or not beside the values of other fields.
     InvalidValue("invalid-value", Error, "Correct what the message describes.");
-    /// A waiver in the annotation `roster.dev/ignore` names no finding that Roster knows, or gives no reason. In a file of `--waivers`, it ends the run.
-    InvalidWaiver("invalid-waiver", Warning, "Write code=reason; docs/reasons.md and docs/rules.md list the codes.");
+    /// A waiver in the annotation `roster.dev/ignore` has an unknown code, or no reason. In a file of `--waivers`, it ends the run.
+    InvalidWaiver("invalid-waiver", Warning, "Write code=reason; docs/reference/reasons.md and docs/reference/rules.md list the codes.");
     /// A waiver in the annotation `roster.dev/ignore` has no finding any more.
     UnusedWaiver("unused-waiver", Info, "Remove the waiver.");
     /// No release knows the value of this setting.
@@ -366,6 +367,7 @@ impl Reason {
             | Self::ScaleTargetMissing
             | Self::MetricContainerMissing
             | Self::RolloutEmptiesService
+            | Self::ProbePortMissing
             | Self::NoLocalEndpoint => &[Warning, Info],
             code => match code.severity() {
                 Info => &[Info],

@@ -20,7 +20,7 @@ use roster_manifests::{
 use crate::{
     finding_room::FindingRoom,
     options::LintOptions,
-    referring,
+    referring::{self, ClosedWebhook},
     reviewed_object::ReviewedObject,
     rule::{LintRule, RuleFault},
     stale_findings,
@@ -62,7 +62,7 @@ pub(crate) fn add(
     options.source.check_interrupt()?;
     let found = comparison.findings();
     options.source.check_interrupt()?;
-    let of_rules = of_rules(items, options, &comparison);
+    let of_rules = of_rules(items, options, &comparison, input.units)?;
     options.source.check_interrupt()?;
     let mut findings_of: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
     for (document, finding) in found.into_iter().chain(repeated(items, options)) {
@@ -90,16 +90,39 @@ fn of_rules<'a>(
     items: &[ReviewedObject<'_>],
     options: &LintOptions<'_>,
     comparison: &'a Comparison<'a>,
-) -> Vec<(&'static LintRule, RuleFault)> {
+    units: &Units,
+) -> Result<Vec<(&'static LintRule, RuleFault)>, DecodeError> {
     let most = options.max_findings.saturating_mul(2);
-    let objects = referring::read(items, options.namespace, most, comparison);
+    let mut objects = referring::read(items, options.namespace, most, comparison);
+    objects.webhooks = closed_webhooks(items, options, units)?;
     let of_rule = |rule: &&'static LintRule| {
         let rule = *rule;
         rule.faults(&objects).into_iter().map(move |fault| (rule, fault))
     };
     let mut found: Vec<_> = LintRule::ALL.iter().flat_map(of_rule).collect();
     found.sort_by_key(|(_, fault)| fault.document);
-    found
+    Ok(found)
+}
+
+/// The webhooks that fail closed, with whether their Services serve them, as their units show it.
+fn closed_webhooks(
+    items: &[ReviewedObject<'_>],
+    options: &LintOptions<'_>,
+    units: &Units,
+) -> Result<Vec<ClosedWebhook>, DecodeError> {
+    let (mut all, mut start) = (Vec::new(), 0);
+    while start < items.len() {
+        let unit = units.unit(start);
+        let mut webhooks = referring::closed_webhooks(items, unit.clone());
+        if !webhooks.is_empty() {
+            options.source.check_interrupt()?;
+            let of_unit = &items[unit.clone()];
+            referring::find_unserved(&mut webhooks, of_unit, inventory_of(of_unit, options)?, options);
+            all.append(&mut webhooks);
+        }
+        start = unit.end.max(start + 1);
+    }
+    Ok(all)
 }
 
 /// Notes in which unit each object is.
@@ -109,13 +132,18 @@ fn note_units(items: &mut [ReviewedObject<'_>], units: &Units) {
     }
 }
 
-/// Adds what of stored objects does not hold any more, as their units show it.
+/// Adds what of stored objects does not hold any more, as their units show it. Beside the objects of a cluster, the input is one
+/// unit: all of it is written to that cluster.
 fn add_stale(
     items: &mut [ReviewedObject<'_>],
     options: &LintOptions<'_>,
     input: &ComparedInput<'_>,
 ) -> Result<(), DecodeError> {
     if input.inventory.endpoints.is_empty() && input.inventory.slices.is_empty() {
+        return Ok(());
+    }
+    if !options.stored.is_empty() {
+        stale_findings::add(items, 0..items.len(), options, input.inventory);
         return Ok(());
     }
     let mut start = 0;

@@ -34,6 +34,12 @@ impl FindingCode {
         }
     }
 
+    /// The reason or the rule of the linter that users write so.
+    pub fn of(code: &str) -> Option<Self> {
+        let rule = || LintRule::ALL.iter().copied().find(|rule| rule.code == code).map(Self::Lint);
+        Reason::ALL.iter().copied().find(|reason| reason.code() == code).map(Self::Reason).or_else(rule)
+    }
+
     /// What it stands for.
     pub fn meaning(self) -> &'static str {
         match self {

@@ -57,6 +57,23 @@ impl<'a> Report<'a> {
         self.objects.iter().flat_map(ReviewedObject::answer_findings)
     }
 
+    /// The rules that could not be checked, and why: `allowed` means less without them.
+    pub fn not_checked(&self) -> Vec<String> {
+        let mut skipped: Vec<(&str, &str)> = Vec::new();
+        for (object, answer) in self.answers() {
+            skipped.extend(object.unchecked_rules(answer).map(|(rule, why)| (why, rule.code())));
+        }
+        skipped.sort_unstable();
+        skipped.dedup();
+        let alike = skipped.chunk_by(|a, b| a.0 == b.0);
+        let line = |alike: &[(&str, &str)]| {
+            let why = alike.first().map_or("", |(why, _)| why);
+            let rules: Vec<&str> = alike.iter().map(|(_, rule)| *rule).collect();
+            format!("not checked: {}: {why}", rules.join(", "))
+        };
+        alike.map(line).collect()
+    }
+
     /// The objects that have an answer, with it.
     pub fn answers(&self) -> impl Iterator<Item = (&ReviewedObject<'a>, &OfflineReview)> {
         self.objects.iter().filter_map(|o| Some((o, o.answer.as_ref()?)))

@@ -1,7 +1,7 @@
 //! One object of the input, with the answer and the findings.
 
 use roster_admission::{
-    Decision, KINDS,
+    Decision, KINDS, POD_RULES, Rule,
     offline_review::{OfflineReview, ReviewError, Reviewer},
 };
 use roster_engine::{
@@ -59,6 +59,14 @@ impl<'a> ReviewedObject<'a> {
         let undecided = self.answer.as_ref().is_some_and(|answer| answer.why_undecided.is_some());
         let unreadable = self.input_findings.iter().filter(move |f| undecided && f.severity == Severity::Error);
         unreadable.chain(&self.rule_findings).chain(self.stale_findings())
+    }
+
+    /// The rules that could not be checked for its answer, and why.
+    pub fn unchecked_rules<'o>(&'o self, answer: &'o OfflineReview) -> impl Iterator<Item = (Rule, &'static str)> + 'o {
+        // The workloads say more of the pods than these rules could.
+        let is_unfit = self.input_findings.iter().any(|f| f.effect == FindingEffect::Unfit);
+        let unchecked = answer.decision.unchecked.iter().map(|(rule, why)| (*rule, *why));
+        unchecked.filter(move |(rule, _)| !(is_unfit && POD_RULES.contains(rule)))
     }
 
     /// What of it does not hold any more.

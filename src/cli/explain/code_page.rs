@@ -1,4 +1,4 @@
-//! `roster explain CODE`: the page of a reason or of a rule, as in `docs/reasons.md` and `docs/rules.md`.
+//! `roster explain CODE`: the page of a reason or of a rule, as in `docs/reference/reasons.md` and `docs/reference/rules.md`.
 
 use std::{
     collections::BTreeSet,
@@ -23,13 +23,13 @@ use crate::cli::{
 };
 
 /// The examples of the rules, each below a heading with the code of its rule.
-const RULES: &str = include_str!("../../../docs/rules.md");
+const RULES: &str = include_str!("../../../docs/reference/rules.md");
 /// The width of prose where there is no screen.
 const PROSE: usize = 100;
 
 /// What there is to say about a code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct CodePage {
+pub(in crate::cli) struct CodePage {
     code: &'static str,
     /// `reason`, `rule` or `lint rule`: some codes are both of the first two.
     kind: &'static str,
@@ -57,7 +57,7 @@ struct CodeExample {
 struct Tail {}
 
 /// The pages of these texts, if all of them are codes.
-pub(super) fn of_all(texts: &[String]) -> Option<Vec<CodePage>> {
+pub(in crate::cli) fn of_all(texts: &[String]) -> Option<Vec<CodePage>> {
     let pages: Vec<Vec<CodePage>> = texts.iter().map(|text| of(text)).collect();
     (!pages.is_empty() && pages.iter().all(|p| !p.is_empty())).then(|| pages.concat())
 }
@@ -78,7 +78,7 @@ const MAX_SUGGESTED: usize = 3;
 
 /// The codes that were most likely meant: the one that is mistyped, or else those that contain the text, or else those that
 /// contain what is like it.
-pub(super) fn suggestions(text: &str) -> Vec<&'static str> {
+pub(in crate::cli) fn suggestions(text: &str) -> Vec<&'static str> {
     if let Some(code) = mistyped(text, all_codes(), |code| code) {
         return vec![code];
     }
@@ -185,7 +185,8 @@ pub(super) fn print(pages: &[CodePage], format: OutputFormat, out: &mut Output) 
 }
 
 impl CodePage {
-    fn write(&self, out: &mut dyn Write, width: Option<usize>) -> io::Result<()> {
+    /// Writes it for a screen of this width.
+    pub(in crate::cli) fn write(&self, out: &mut dyn Write, width: Option<usize>) -> io::Result<()> {
         let width = width.unwrap_or(PROSE).min(PROSE);
         writeln!(out, "{BOLD}{}{BOLD:#}: {}, {}", self.code, self.kind, self.about)?;
         paragraph(out, self.meaning, width)?;

@@ -2,15 +2,11 @@
 
 use std::io::Write;
 
-use roster_engine::explain::Explanation;
+use roster_engine::explain::{Explanation, ServedTotals};
 use roster_manifests::inventory::whole;
 use serde::Serialize;
 
-use super::{
-    explainer::Explainer,
-    node_uses::NodeUses,
-    served_totals::{ServedTotals, needs_attention},
-};
+use super::{explainer::Explainer, node_uses::NodeUses};
 use crate::cli::{
     output::{ItemWriter, Output, OutputFormat},
     printable::printable,
@@ -31,7 +27,7 @@ pub(super) fn print(explainer: &Explainer<'_>, format: OutputFormat, out: &mut O
     let (mut totals, mut attention) = (ServedTotals::default(), false);
     explainer.each(
         |entry, explanation| {
-            let finding = needs_attention(&explanation);
+            let finding = explanation.needs_attention();
             let shown = finding || !explainer.problems_only;
             let view = explainer.uses(entry, &explanation);
             let item = ExplainedService { explanation: &explanation, view };
@@ -53,7 +49,7 @@ pub(super) fn print(explainer: &Explainer<'_>, format: OutputFormat, out: &mut O
 pub(super) fn print_names(explainer: &Explainer<'_>, out: &mut Output) -> anyhow::Result<bool> {
     let mut attention = false;
     explainer.each(
-        |entry, explanation| (format!("{}/{}", entry.namespace, entry.name), needs_attention(&explanation)),
+        |entry, explanation| (format!("{}/{}", entry.namespace, entry.name), explanation.needs_attention()),
         |(name, finding)| {
             attention |= finding;
             if finding || !explainer.problems_only {

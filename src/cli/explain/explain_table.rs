@@ -6,7 +6,7 @@ use std::{
 };
 
 use roster_engine::{
-    explain::{Cause, Explanation, PodState, PodVerdict, PortName},
+    explain::{Cause, Explanation, PodState, PodVerdict, PortName, ServedTotals},
     model::{HashSeed, Pod, Text},
     phrase::counted,
     reason::{Reason, Severity},
@@ -15,8 +15,8 @@ use roster_engine::{
 
 use super::{
     explainer::Explainer,
+    other_findings::and_others,
     pod_grid::{PodGrid, port_text},
-    served_totals::{ServedTotals, and_others, findings, needs_attention},
 };
 use crate::cli::{
     findings_report::FindingsReport,
@@ -45,13 +45,14 @@ pub(super) fn print(explainer: &Explainer<'_>, wide: bool, out: &mut Output) -> 
         },
         |(name, explanation, uses)| {
             totals.add(ServedTotals::of(&explanation));
-            let finding = needs_attention(&explanation);
+            let finding = explanation.needs_attention();
             attention |= finding;
             if explainer.problems_only && !finding {
                 return Ok(());
             }
             fixes.extend(
-                findings(&explanation)
+                explanation
+                    .findings()
                     .filter(|f| is_shown(f, wide) && !f.fix.is_empty())
                     .map(|f| (f.code.code(), f.fix)),
             );
@@ -127,7 +128,7 @@ impl BlockForm<'_> {
 
     fn headline(self, out: &mut dyn Write, name: &str, explanation: &Explanation) -> io::Result<()> {
         let totals = ServedTotals::of(explanation);
-        let served = totals.served == totals.pod_ports && !needs_attention(explanation);
+        let served = totals.served == totals.pod_ports && !explanation.needs_attention();
         let style = if served { GREEN } else { YELLOW };
         let account = match self.pod {
             Some(pod) if totals.pod_ports == 0 && totals.services > 0 => {
@@ -225,31 +226,49 @@ fn groups_of_pod(rows: &[PodVerdict], wide: bool) -> Vec<RowGroup<'_>> {
     groups
 }
 
+/// The verdicts on the pods, those with the same one in a line; what is not served comes first.
+pub(in crate::cli) fn verdict_lines(explanation: &Explanation) -> Vec<String> {
+    let (plain, others): (Vec<_>, Vec<_>) =
+        groups(explanation, false).into_iter().partition(|group| group.verdict.is_plain());
+    let line = |group: RowGroup<'_>| {
+        let [pods, ports, lists, state, codes, details] = group.texts();
+        let said = if details.is_empty() { String::new() } else { format!(": {details}") };
+        let why = if codes == state { String::new() } else { format!(", {codes}") };
+        format!("{pods}: port {ports}: {state} in {lists}{why}{said}")
+    };
+    others.into_iter().chain(plain).map(line).collect()
+}
+
 impl RowGroup<'_> {
-    fn cells(self) -> [Cell; 6] {
+    /// The pods, the ports, the lists, the state, the codes, and the details.
+    fn texts(&self) -> [String; 6] {
         let named = if self.wide { self.pods.len() } else { NAMED_PODS };
         let mut pods = self.pods.iter().take(named).map(|p| p.as_str()).collect::<Vec<_>>().join(", ");
         if self.pods.len() > named {
             pods = format!("{pods} and {} more", self.pods.len() - named);
         }
         let lists: Vec<String> = self.lists.iter().map(ToString::to_string).collect();
-        let (word, style) = match (self.verdict.state, self.verdict.served) {
-            (PodState::Ready, _) => ("ready", GREEN),
-            (PodState::NotReady, _) => ("not ready", YELLOW),
-            (PodState::Terminating, true) => ("terminating, served", YELLOW),
-            (PodState::Terminating, false) => ("terminating", DIM),
-            (PodState::Absent, _) => ("absent", RED),
+        let state = match (self.verdict.state, self.verdict.served) {
+            (PodState::Ready, _) => "ready",
+            (PodState::NotReady, _) => "not ready",
+            (PodState::Terminating, true) => "terminating, served",
+            (PodState::Terminating, false) => "terminating",
+            (PodState::Absent, _) => "absent",
         };
         let codes: Vec<&str> = self.verdict.reasons.iter().map(|f| f.code.code()).collect();
         let details: Vec<&str> =
             self.verdict.reasons.iter().map(|f| f.detail.as_str()).filter(|d| !d.is_empty()).collect();
-        [
-            pods.into(),
-            self.ports.join(", ").into(),
-            lists.join(", ").into(),
-            Cell::styled(word, style),
-            codes.join(", ").into(),
-            details.join("; ").into(),
-        ]
+        [pods, self.ports.join(", "), lists.join(", "), state.to_owned(), codes.join(", "), details.join("; ")]
+    }
+
+    fn cells(&self) -> [Cell; 6] {
+        let [pods, ports, lists, state, codes, details] = self.texts();
+        let style = match (self.verdict.state, self.verdict.served) {
+            (PodState::Ready, _) => GREEN,
+            (PodState::NotReady, _) | (PodState::Terminating, true) => YELLOW,
+            (PodState::Terminating, false) => DIM,
+            (PodState::Absent, _) => RED,
+        };
+        [pods.into(), ports.into(), lists.into(), Cell::styled(state, style), codes.into(), details.into()]
     }
 }

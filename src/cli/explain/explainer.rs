@@ -1,30 +1,21 @@
 //! One run of `roster explain`: what to explain, with which options.
 
-use std::sync::OnceLock;
-
 use roster_engine::{
-    explain::{Explanation, Focus, LabelGroups, explain_only},
-    model::Pod,
+    explain::{Explanation, Focus, explain_only},
+    model::{Interrupt, Pod},
     plan::selected_pods,
     reason::{Finding, Reason},
-    stale::PodNames,
     state::{Options, State},
 };
-use roster_manifests::inventory::{Entry, Findings, Index, ServiceFindings, whole};
+use roster_manifests::inventory::{Entry, Findings, Index, ServiceExplainer, ServiceFindings, whole};
 
 use super::node_uses::NodeUses;
 use crate::cli::{progress_line::ProgressLine, view::NodeView};
 
 /// Explains every chosen Service.
-pub(super) struct Explainer<'a> {
-    pub(super) index: &'a Index<'a>,
-    /// The findings about the manifests of the Services.
-    pub(super) findings: ServiceFindings<'a>,
-    pub(super) pods: Vec<&'a Pod>,
-    /// The pods that stored addresses are compared with.
-    pub(super) names: PodNames<'a>,
-    /// All pods by their labels; built when a selector matches no pod.
-    pub(super) groups: OnceLock<LabelGroups<'a>>,
+pub(in crate::cli) struct Explainer<'a> {
+    pub(in crate::cli) index: &'a Index<'a>,
+    pub(super) services: ServiceExplainer<'a>,
     /// The node from which pods are viewed.
     pub(super) from: Option<NodeView<'a>>,
     /// The only pod to look at.
@@ -33,25 +24,28 @@ pub(super) struct Explainer<'a> {
     pub(super) by_name: bool,
     /// Whether Services without warnings and errors are left out.
     pub(super) problems_only: bool,
-    pub(super) options: Options,
+    pub(in crate::cli) options: Options,
 }
 
-impl Explainer<'_> {
+impl<'a> Explainer<'a> {
+    /// Explains all pods of each Service of an index, which may be compared with these.
+    pub(in crate::cli) fn new(index: &'a Index<'a>, pods: &'a [Pod], options: Options) -> Self {
+        Self {
+            index,
+            services: ServiceExplainer::new(index, pods),
+            from: None,
+            pod: None,
+            by_name: false,
+            problems_only: false,
+            options,
+        }
+    }
+
     /// Explains one Service: all its pods, or only the chosen pod.
-    fn explain(&self, entry: &Entry<'_>) -> Explanation {
+    pub(in crate::cli) fn explain(&self, entry: &Entry<'_>) -> Explanation {
+        let Some(pod) = self.pod else { return self.services.explain(entry, &self.options, Interrupt::NEVER) };
         let state = self.index.state(entry);
         let selected = selected_pods(&state);
-        let Some(pod) = self.pod else {
-            // The pods that a selector was meant to match are searched among all pods.
-            let all = || self.groups.get_or_init(|| self.pods.iter().copied().collect());
-            let groups = selected.is_empty().then(all);
-            let targets = Some(self.index.targets(entry, &self.names));
-            let unknown = self.index.unknown_of(entry);
-            let focus = Focus { selected: Some(&selected), pods: groups, targets, unknown, ..Focus::default() };
-            let mut all = explain_only(&state, &self.options, focus);
-            self.findings.add_to(entry, &mut all);
-            return all;
-        };
         match selected.iter().position(|p| p.name() == pod.name()) {
             // The Service does not select the pod: explain only how their labels differ.
             None => {
@@ -70,7 +64,7 @@ impl Explainer<'_> {
     }
 
     /// The findings about the input that are not shown with a Service.
-    pub(super) fn other_findings(&self) -> Findings {
+    pub(in crate::cli) fn other_findings(&self) -> Findings {
         let mut others = self.index.problems().clone();
         if self.pod.is_none() {
             let entry = |p: &Finding| self.index.get(&p.object.namespace, &p.object.name);
@@ -80,7 +74,7 @@ impl Explainer<'_> {
     }
 
     /// Explains every Service on all cores, applies `f`, and passes the results to `sink` in the order of the Services.
-    pub(super) fn each<T: Send>(
+    pub(in crate::cli) fn each<T: Send>(
         &self,
         f: impl Fn(&Entry<'_>, Explanation) -> T + Sync,
         mut sink: impl FnMut(T) -> anyhow::Result<()> + Send,

@@ -5,11 +5,12 @@ mod explain_documents;
 mod explain_table;
 mod explainer;
 mod node_uses;
+mod other_findings;
+mod pictures;
 mod pod_grid;
-mod served_totals;
 mod service_overview;
 
-use std::{cmp::Reverse, collections::BTreeSet, io::Write, sync::OnceLock};
+use std::{cmp::Reverse, collections::BTreeSet, io::Write};
 
 use anyhow::{bail, ensure};
 use clap::Args;
@@ -22,7 +23,7 @@ use roster_engine::{
     reason::Severity,
     state::Options,
 };
-use roster_manifests::inventory::{Index, ServiceFindings};
+use roster_manifests::inventory::{Index, ViewInput};
 
 use super::{
     help_end::help_end,
@@ -30,32 +31,31 @@ use super::{
     messages,
     outcome::Outcome,
     output::{Output, command_formats},
-    view::{NodeView, SchemeArgs, ViewInput},
+    view::{NodeView, SchemeArgs},
 };
-pub(super) use code_page::codes;
-use explainer::Explainer;
+pub(super) use code_page::{codes, of_all as pages_of, suggestions};
+pub(super) use explain_table::verdict_lines;
+pub(super) use explainer::Explainer;
+use pictures::Pictures;
+use roster_lint::RoutesByService;
 
-/// Show which pods serve a Service, and why the others do not; or what a code means.
+/// Show which pods serve a Service, and why the others do not; or explain a code.
 ///
-/// Many Services have one line each, problems first, and how many Services have each code. One Service, or Services given
-/// by name, are shown in detail: every pod that the Service selects, with every port, in Endpoints and in EndpointSlices:
-/// whether it is published, the reason, and what to do about it. If a selector matches no pods, the pods with the most
-/// similar labels are named.
+/// Many Services have one line each, problems first. One Service, or Services by name, are shown in detail: every
+/// selected pod with every port, its state, the reason, and the next step. If a selector matches no pod, you see the
+/// nearest pods.
 ///
-/// A pod and port count as served if they are ready in a list that kube-proxy reads: in the slices of at least one address
-/// type. Endpoints are listed too, for clients that read them. Stored addresses whose pod or node is gone are stale: they do
-/// not count as served, and are reported.
+/// A pod and port count as served if a slice has them as ready. Endpoints are listed as well, for clients that read
+/// them. A stored address is stale if its pod or node is gone. It does not count as served.
 ///
-/// Findings about the input count as well: those about a Service are shown with it. Where the manifests of a namespace
-/// make none of the pods of a Service, its pods are not checked.
+/// If no manifest creates pods for a Service, Roster does not check its pods.
 ///
-/// Where there is nothing to read, the arguments are codes of reasons and rules: `roster explain not-ready` prints what
-/// the code means, and what to do.
+/// If there is no input, the arguments are codes: `roster explain not-ready` prints the meaning and the next step.
 #[derive(Debug, Args)]
 #[command(after_help = help_end!(
     "Exit codes: 0 no findings, 1 there are warnings or errors, 2 usage error or unreadable input.",
     "roster explain -f cluster.yaml web        # which pods serve it",
-    "roster explain --context prod -n shop --problems-only",
+    "roster explain --context prod -n shop -o html > report.html",
     "roster explain selector-matches-nothing   # what a code means",
 ))]
 pub(super) struct ExplainArgs {
@@ -63,11 +63,11 @@ pub(super) struct ExplainArgs {
     input: InputArgs,
     #[command(flatten)]
     release: ReleaseArgs,
-    /// Look only at this pod, as `[pod/][NAMESPACE/]NAME`: the Services that select it or list it; if there is none, those
-    /// whose selectors nearly match.
+    /// Look only at this pod, as `[pod/][NAMESPACE/]NAME`: the Services that select or list it, else those that nearly
+    /// select it.
     #[arg(long, value_name = "POD")]
     pod: Option<String>,
-    /// Say for each pod whether the proxy of this node uses it, and why not; --scheme says whose rules count.
+    /// Show which pods the proxy of this node uses, and why not the others. --scheme names the rules.
     #[arg(long, value_name = "NODE")]
     node: Option<Text>,
     #[command(flatten)]
@@ -98,6 +98,12 @@ command_formats! {
         Ndjson => Ndjson,
         /// The namespace and name of each Service.
         Name => Table,
+        /// A tree of each Service: its routes, ports, slices and pods.
+        Tree => Table,
+        /// A picture of one Service, from its routes to its pods.
+        Svg => Table,
+        /// One file to open in a browser or to mail: all Services, and a picture of each that has a problem.
+        Html => Table,
     }
 }
 
@@ -146,16 +152,11 @@ impl ExplainArgs {
             _ => None,
         };
         let explainer = Explainer {
-            index: &index,
             from,
-            findings: ServiceFindings::new(&index),
-            pods,
-            names: index.pod_names(),
-            groups: OnceLock::new(),
             pod,
             by_name,
             problems_only: self.problems_only,
-            options,
+            ..Explainer::new(&index, &objects.inventory.pods, options)
         };
         let many = pod.is_none() && self.node.is_none() && !by_name && index.entries().len() > 1;
         let mut out = Output::stdout(format.document());
@@ -166,6 +167,15 @@ impl ExplainArgs {
             ExplainFormat::Name => {
                 messages::unread(index.problems());
                 explain_documents::print_names(&explainer, &mut out)?
+            }
+            ExplainFormat::Tree | ExplainFormat::Svg | ExplainFormat::Html => {
+                messages::unread(index.problems());
+                let pictures = Pictures { explainer: &explainer, routes: RoutesByService::of(&objects.inventory) };
+                match format {
+                    ExplainFormat::Svg => pictures.svg(&mut out)?,
+                    ExplainFormat::Html => pictures.html(&mut out)?,
+                    _ => pictures.trees(&mut out)?,
+                }
             }
             _ => explain_documents::print(&explainer, format.document(), &mut out)?,
         };

@@ -192,6 +192,7 @@ mod tests {
                         served: state == PodState::Ready,
                         state,
                         reasons: vec![Cause::new(reason, "")],
+                        is_last_resort: false,
                     });
                 }
             }

@@ -7,16 +7,13 @@ use std::{
 
 use anstyle::Style;
 use roster_engine::{
-    explain::{Diagnosis, Explanation},
+    explain::{Diagnosis, Explanation, ServedTotals},
     phrase::counted,
     reason::{Reason, Severity},
 };
 use roster_manifests::inventory::Findings;
 
-use super::{
-    explainer::Explainer,
-    served_totals::{ServedTotals, and_others},
-};
+use super::{explainer::Explainer, other_findings::and_others};
 use crate::cli::{
     column_layout::wrap,
     findings_report::FindingsReport,
@@ -206,6 +203,7 @@ mod tests {
             served: code == Reason::Ready,
             state: if code == Reason::Ready { PodState::Ready } else { PodState::Absent },
             reasons: vec![Cause::new(code, detail)],
+            is_last_resort: false,
         });
         let served = rows.iter().filter(|row| row.served).count();
         let counts =

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::{help_end::help_end, outcome::Outcome};
 
-/// Show how to replace what Kubernetes no longer has.
+/// Show how to leave settings that Kubernetes has removed.
 #[derive(Debug, Args)]
 #[command(after_help = help_end!(
     "Exit codes: 0 nothing to migrate, 1 there is something to migrate, 2 usage error or unreadable input.",

@@ -11,11 +11,12 @@ use roster_engine::{
     state::{Controller, Options, State},
     view::{KeyOrder, Scheme, ViewChanges, ViewedCluster, ViewedService, YURT_TOPOLOGY, planned_slices},
 };
-use roster_manifests::inventory::{Findings, Index, Inventory, whole};
+use roster_manifests::inventory::{Findings, Index, Inventory, ViewInput, whole};
 use serde::Serialize;
 
 use super::patches::ObjectPatch;
 use crate::cli::{
+    column_layout::wrap,
     findings_report::FindingsReport,
     help_end::help_end,
     input_objects::{InputArgs, InputObjects, ReleaseArgs},
@@ -24,11 +25,11 @@ use crate::cli::{
     printable::printable,
     style::{BOLD, DIM, GREEN, RED, YELLOW},
     table::{Cell, Table},
-    view::{ViewInput, node_changes},
+    view::node_changes,
 };
 
 /// What a reader must know first.
-const FENCE: &str = "topologyKeys is a fence: traffic never leaves it. trafficDistribution is a preference: where the zone \
+const FENCE: &str = "topologyKeys is a fence: traffic never leaves it. trafficDistribution is a preference: if the zone \
                      has no ready endpoint, or one ready endpoint has no zone, traffic goes everywhere. Only \
                      internalTrafficPolicy: Local is a fence, around one node.";
 /// Why there is no patch for an object. Its name could be a flag of kubectl.
@@ -38,12 +39,12 @@ const NODES: usize = 8;
 
 /// Replace topologyKeys by traffic policies, trafficDistribution and zones.
 ///
-/// Reads Services with topology keys: the field spec.topologyKeys of Kubernetes 1.17 to 1.21, the annotation topologyKeys of
-/// SuperEdge, the annotation openyurt.io/topologyKeys of OpenYurt. Prints what each Service gets instead, the zones that
-/// nodes need, and where traffic goes before and after, for all nodes. Nothing is changed: -o kubectl prints the commands.
+/// Reads Services with topology keys: the field spec.topologyKeys (Kubernetes 1.17 to 1.21), the annotation
+/// topologyKeys (SuperEdge), the annotation openyurt.io/topologyKeys (OpenYurt). Prints the new setting of each
+/// Service, the zones for nodes, and the traffic of all nodes before and after. It changes nothing: -o kubectl prints
+/// the commands.
 ///
-/// topologyKeys is a fence, trafficDistribution a preference: the answer names every Service for which that makes a
-/// difference.
+/// topologyKeys is a fence, and trafficDistribution a preference. The answer names every Service with a difference.
 #[derive(Debug, Args)]
 #[command(
     after_help = help_end!(
@@ -208,7 +209,10 @@ impl MigrationRun<'_> {
             writeln!(out, "no Service has topology keys\n")?;
             return Ok(FindingsReport::of_input(&self.findings(), wide).print(out)?);
         }
-        writeln!(out, "{BOLD}{RED}{FENCE}{RED:#}{BOLD:#}\n")?;
+        for line in wrap(FENCE, out.width().unwrap_or(usize::MAX)) {
+            writeln!(out, "{BOLD}{RED}{line}{RED:#}{BOLD:#}")?;
+        }
+        writeln!(out)?;
         let mut sorted: Vec<&ServiceMigration<'_>> = services.iter().collect();
         sorted.sort_by_key(|migration| migration.equivalence);
         let mut table = Table::new(["SERVICE", "KEYS", "OF", "BECOMES", "EQUIVALENT"]);

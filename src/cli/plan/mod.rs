@@ -25,11 +25,13 @@ use super::{
 };
 use planner::Planner;
 
-/// Show what the controllers would do to each Service.
+/// Show the controllers' next writes for each Service.
 ///
-/// Reads Services, Pods, Nodes, Endpoints and EndpointSlices, and shows what Kubernetes' controllers would write.
-/// Some states make the controllers write the same object again at every sync: these are listed as "endless update by
-/// upstream" and do not count as changes. Where no ready address of a Service is published, the reasons follow.
+/// You give Services, Pods, Nodes, Endpoints and EndpointSlices. Roster prints the objects to create, update and
+/// delete. If a Service gets no ready address, the reasons follow.
+///
+/// In some states, the controllers write the same object at every sync. Such a write is listed as "endless update by
+/// upstream", and does not count as a change.
 #[derive(Debug, Args)]
 #[command(after_help = help_end!(
     "Exit codes: 0 nothing to do, 1 something to do, 2 usage error or unreadable input.",
@@ -42,7 +44,7 @@ pub(super) struct PlanArgs {
     input: InputArgs,
     #[command(flatten)]
     release: ReleaseArgs,
-    /// Show what an upgrade to this release would change: of many Services, what differs and in how many of them.
+    /// Show the changes by an upgrade to this release. Many Services are grouped by difference.
     #[arg(long, value_name = "MINOR")]
     against: Option<Minor>,
     /// Plan only the work of this controller. May be given several times.

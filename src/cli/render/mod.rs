@@ -32,12 +32,12 @@ pub(super) use source_places::RenderedField;
 /// The kustomizations and charts to render.
 #[derive(Debug, Default, Args)]
 pub(super) struct RenderArgs {
-    /// Read the objects that `kubectl apply -k` would apply: runs `kustomize build` or, if there is no kustomize, `kubectl
-    /// kustomize`. May be given several times.
+    /// Read the objects that `kubectl apply -k` would apply, with `kustomize build` or `kubectl kustomize`. May be
+    /// given several times.
     #[arg(short, long, value_name = "DIR")]
     kustomize: Vec<PathBuf>,
-    /// Read the objects of this Helm chart: runs `helm template`, with the name of the chart as the name of the release. May
-    /// be given several times.
+    /// Read the objects of this Helm chart, with `helm template` and the chart's name as the release. May be given
+    /// several times.
     #[arg(long, value_name = "DIR")]
     chart: Vec<PathBuf>,
     /// Values for the charts, as `helm template --values`. May be given several times.

@@ -30,13 +30,15 @@ use roster_lint::{FileFinding, FindingCode, FindingEffect, Note, Report, Reviewe
 use roster_manifests::lint::Skip;
 use source_args::SourceArgs;
 
-/// Show what the admission webhook would answer for objects, without a cluster.
+/// Show the admission webhook's answer for objects, without a cluster.
 ///
 /// Services, Endpoints and EndpointSlices (v1 and v1beta1) are reviewed as at admission: rules first change them, then
-/// allow or deny them. An object that an API server would not store is denied as well, unless it comes from a cluster. All other objects of the input describe the cluster: Pods, Nodes, Namespaces, Services, slices. If
-/// the input has no object of a kind, rules that need that kind are skipped. Every `EndpointPolicy` of the input is in
-/// force. A recorded `AdmissionReview` is answered as each webhook would answer it. Objects in every namespace are
-/// reviewed; in a cluster, the webhook configurations select the namespaces.
+/// allow or deny them. Roster also denies objects that an API server would not store, unless they come from a cluster.
+/// A recorded `AdmissionReview` gets the answer of each webhook.
+///
+/// All other objects describe the cluster: Pods, Nodes, Namespaces, Services, slices. If the input lacks a kind, rules
+/// about this kind are skipped. Every `EndpointPolicy` in the input is in force. All namespaces are reviewed; in a
+/// cluster, the webhook configurations select them.
 #[derive(Debug, Args)]
 #[command(
     after_help = help_end!(

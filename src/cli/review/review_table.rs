@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use roster_admission::{POD_RULES, Rule};
 use roster_engine::reason::Severity;
 use roster_lint::{FindingCode, FindingEffect, Report};
 
@@ -54,31 +53,12 @@ pub(super) fn print_reviews(input: &Report<'_>, wide: bool, out: &mut Output) ->
     if summary.objects == 0 {
         messages::warning("no Service, Endpoints or EndpointSlice to review");
     }
-    warn_of_skipped_rules(input);
+    input.not_checked().iter().for_each(|warning| messages::warning(warning));
     if summary.objects > 0 {
         let style = if summary.is_well() { GREEN } else { BOLD };
         writeln!(out, "{style}{}{style:#}", summary.text())?;
     }
     Ok(())
-}
-
-/// Warns on standard error about rules that could not be checked, and why: `allowed` means less without them.
-fn warn_of_skipped_rules(input: &Report<'_>) {
-    let mut skipped: Vec<(&str, &str)> = Vec::new();
-    for (object, answer) in input.answers() {
-        // The workloads say more of the pods than these rules could.
-        let is_unfit = object.input_findings.iter().any(|f| f.effect == FindingEffect::Unfit);
-        let is_superseded = |rule: &Rule| is_unfit && POD_RULES.contains(rule);
-        let unchecked = answer.decision.unchecked.iter().filter(|(rule, _)| !is_superseded(rule));
-        skipped.extend(unchecked.map(|(rule, why)| (*why, rule.code())));
-    }
-    skipped.sort_unstable();
-    skipped.dedup();
-    for alike in skipped.chunk_by(|a, b| a.0 == b.0) {
-        let why = alike.first().map_or("", |(why, _)| why);
-        let rules: Vec<&str> = alike.iter().map(|(_, rule)| *rule).collect();
-        messages::warning(&format!("not checked: {}: {why}", rules.join(", ")));
-    }
 }
 
 /// Prints the fix for each code.

@@ -20,9 +20,9 @@ use crate::cli::{
 /// The objects to review, and the policies, stored objects and user for the review.
 #[derive(Debug, Args)]
 pub(super) struct SourceArgs {
-    /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) in this directory and below it, or
-    /// from standard input (-). May be given several times. Templates, charts, kustomizations, their patches and other files
-    /// of a directory are not checked, but counted.
+    /// Read objects from this file, from every *.yaml, *.yml and *.json (also .gz) below this directory, or from
+    /// standard input (-). May be given several times. In a directory, templates, charts, kustomizations, patches and
+    /// other files are skipped and counted.
     #[arg(short, long = "filename", value_name = "FILE|DIR|-")]
     files: Vec<PathBuf>,
     /// The same as -f.
@@ -30,12 +30,12 @@ pub(super) struct SourceArgs {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     render: RenderArgs,
-    /// `EndpointPolicies` in force, as for `roster serve`. A policy of the same name among the objects takes precedence.
+    /// `EndpointPolicies` in force, as for `roster serve`. Among the objects, a policy of the same name wins.
     #[arg(long, value_name = "FILE|DIR|-")]
     policy: Vec<PathBuf>,
-    /// Objects as the cluster stores them. A reviewed object of the same kind, namespace and name is an update, and is
-    /// not denied for faults that the stored object already has. The other stored objects describe the cluster.
-    /// `EndpointPolicies` among them are in force unless a policy of the same name is given elsewhere.
+    /// The stored objects of a cluster. A reviewed object with the same name is then an update, and is not denied for
+    /// old faults. The other stored objects describe the cluster. Stored `EndpointPolicies` are in force unless you
+    /// give one of the same name elsewhere.
     #[arg(long, value_name = "FILE|DIR|-")]
     old: Vec<PathBuf>,
     /// The namespace of objects without one.
@@ -43,9 +43,9 @@ pub(super) struct SourceArgs {
     pub(super) namespace: String,
     #[command(flatten)]
     defaults: DefaultsArgs,
-    /// The user who writes, such as `system:serviceaccount:shop:operator`. Policies may exempt users, and writes of
-    /// Kubernetes' controllers are not reviewed. Default: for an object from a cluster, the built-in controller that its
-    /// labels name; else an anonymous user.
+    /// The user who writes, such as `system:serviceaccount:shop:operator`. Policies may exempt users, and Kubernetes'
+    /// controllers are not reviewed. Default: for an object from a cluster, the built-in controller in its labels; else
+    /// an anonymous user.
     #[arg(long, value_name = "USER")]
     pub(super) user: Option<String>,
     /// A group of the user. May be given several times.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::{
+    kube_api::ClusterChoice,
     runtime::{
         allowed_hosts::HostName,
         tls::{ClientCaFile, TlsFiles},
@@ -33,14 +34,19 @@ pub(super) struct AccessArgs {
     /// `Authorization: Bearer TOKEN`. Read again when it changes
     #[arg(long, value_name = "FILE", help_heading = "Access")]
     token_file: Option<PathBuf>,
+    /// Let the page show the Services of a cluster: the one of --kubeconfig, KUBECONFIG, ~/.kube/config, or around the pod. Each
+    /// request carries the token that its user enters, and never an identity of this server. Needs TLS or a loopback address
+    #[arg(long, help_heading = "Access")]
+    pub(super) page_cluster: bool,
 }
 
 impl AccessArgs {
-    /// The options of the flags.
-    pub(super) fn options(&self) -> AccessOptions {
+    /// The options of the flags. `cluster` is the chosen one.
+    pub(super) fn options(&self, cluster: ClusterChoice) -> AccessOptions {
         let files = self.rest_tls_cert_file.clone().zip(self.rest_tls_private_key_file.clone());
         let client_ca = self.rest_client_ca_file.clone().map(ClientCaFile::Required);
         let tls = files.map(|(certificate, key)| TlsFiles { certificate, key, client_ca });
-        AccessOptions { tls, token_file: self.token_file.clone() }
+        let page_cluster = self.page_cluster.then_some(cluster);
+        AccessOptions { tls, token_file: self.token_file.clone(), page_cluster }
     }
 }

@@ -67,6 +67,7 @@ impl Banner {
         write!(
             f,
             "Roster {version}\n\n  \
+               page           {url}/\n  \
                documentation  {url}/docs/\n  \
                sample data    {url}/sample\n  \
                metrics        {url}/metrics\n\n\
@@ -149,7 +150,7 @@ mod tests {
             ("192.0.2.1:8080", tls(None), true, ""),
             ("192.0.2.1:8080", tls(Some("ca.crt")), false, ""),
         ] {
-            let access = AccessOptions { tls, token_file: token.then(|| "token".into()) };
+            let access = AccessOptions { tls, token_file: token.then(|| "token".into()), page_cluster: None };
             let got = exposure(address.parse().unwrap(), &access).unwrap_or_default();
             assert_eq!(got.split_inclusive(": ").next().unwrap_or_default(), want, "{address} {access:?}");
         }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use futures::Stream;
 
 use super::{
@@ -17,7 +17,7 @@ use crate::{
         telemetry::logs,
     },
     servers::{
-        rest,
+        rest::{self, AccessOptions},
         webhook::{self, WebhookLimits, WebhookPart},
     },
 };
@@ -57,6 +57,16 @@ fn computing_threads(options: &ServeOptions) -> usize {
     options.limits.threads + options.webhook.as_ref().map_or(0, |webhook| of_webhook(&webhook.limits))
 }
 
+/// Refuses to show a cluster where the tokens of its users would be sent in plain text.
+fn refuse_plain_tokens(address: SocketAddr, access: &AccessOptions) -> anyhow::Result<()> {
+    let is_private = access.tls.is_some() || address.ip().to_canonical().is_loopback();
+    ensure!(
+        access.page_cluster.is_none() || is_private,
+        "--page-cluster needs --rest-tls-cert-file or a loopback address: users send tokens of the cluster to {address}"
+    );
+    Ok(())
+}
+
 /// The server of `roster serve`, with its sockets bound.
 #[derive(Debug)]
 pub struct ComposedServer {
@@ -75,6 +85,9 @@ impl ComposedServer {
         let exposure = rest_address.and_then(|address| exposure(address, &options.access));
         if let (Some(address), Some(exposure)) = (rest_address, exposure) {
             tracing::warn!(%address, "the REST API is {exposure}");
+        }
+        if let Some(address) = rest_address {
+            refuse_plain_tokens(address, &options.access)?;
         }
         let admin_socket = match options.admin_listen {
             Some(address) => Some(Socket::bind(address)?),

@@ -173,9 +173,10 @@ impl Serve {
     }
 
     fn options(&self) -> anyhow::Result<ServeOptions> {
+        let cluster = self.webhook.cluster_choice(self.access.page_cluster)?;
         let options = ServeOptions {
             listen: self.listen,
-            access: self.access.options(),
+            access: self.access.options(cluster),
             admin_listen: self.admin.admin_listen,
             webhook: self.webhook.options(self.dev)?,
             clock: Clock::system(),
@@ -208,7 +209,9 @@ impl Serve {
             },
         };
         if options.rest_listen().is_none() && options.access != AccessOptions::default() {
-            anyhow::bail!("--token-file and --rest-tls-cert-file need --listen: without it, the REST API is off");
+            anyhow::bail!(
+                "--token-file, --rest-tls-cert-file and --page-cluster need --listen: without it, the REST API is off"
+            );
         }
         Ok(options)
     }

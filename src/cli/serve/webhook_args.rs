@@ -12,6 +12,7 @@ use crate::{
         cluster_args::KubeconfigArgs,
         server_args::{address, replica_identity},
     },
+    kube_api::ClusterChoice,
     runtime::certificates::{CertificateLifetimes, SelfSignedOptions},
     servers::webhook::{self, CertificateSource, ClusterOptions, FailureMode, WebhookLimits, WebhookOptions},
 };
@@ -111,9 +112,6 @@ fn lifetime(text: &str) -> Result<SignedDuration, String> {
 impl WebhookArgs {
     /// The options of the flags; an error where flags contradict each other.
     pub(super) fn options(&self, dev: bool) -> anyhow::Result<Option<WebhookOptions>> {
-        if self.kubeconfig.is_given() && !self.cluster {
-            anyhow::bail!("--context and --kubeconfig need --cluster");
-        }
         let certificates = match (&self.tls_cert_file, &self.tls_private_key_file) {
             (Some(certificate), Some(key)) => {
                 CertificateSource::Files { certificate: certificate.clone(), key: key.clone() }
@@ -142,6 +140,15 @@ impl WebhookArgs {
             },
             limits: WebhookLimits::default(),
         }))
+    }
+
+    /// The chosen cluster; an error if one is chosen, and neither the webhook uses it nor, as `others` says, another part
+    /// of the server.
+    pub(super) fn cluster_choice(&self, others: bool) -> anyhow::Result<ClusterChoice> {
+        if self.kubeconfig.is_given() && !self.cluster && !others {
+            anyhow::bail!("--context and --kubeconfig need --cluster or --page-cluster");
+        }
+        Ok(self.kubeconfig.choice())
     }
 
     /// The address of the webhook, if it is given.

@@ -24,11 +24,11 @@ use super::{
 };
 use test_run::{FileResults, TestDocument, TestSummary};
 
-/// Check your own expectations of manifests: which pods serve a Service, what a policy denies, what an upgrade changes.
+/// Check your own expectations: which pods serve a Service, what a policy denies, what an upgrade changes.
 ///
-/// Reads every roster-test.yaml in the directories, and the files that are given by name. Each file lists its inputs and
-/// the expectations (docs/test.md). With -k and --chart, what is rendered is among the inputs of each of them. No cluster is
-/// needed.
+/// Reads every roster-test.yaml in the directories, and the files on the command line. Each file lists its inputs and
+/// expectations (docs/reference/test-files.md). With -k and --chart, the rendered objects are inputs for each file. You
+/// need no cluster.
 #[derive(Debug, Args)]
 #[command(after_help = help_end!(
     "Exit codes: 0 all tests pass, 1 a test fails, 2 usage error, or a file that cannot be read.",

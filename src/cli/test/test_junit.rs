@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
+use roster_engine::shown_text::xml_escaped;
 use roster_manifests::cases::{Difference, TestResult};
 
 use super::test_run::FileResults;
-use crate::cli::xml_text::escaped;
 
 /// Prints the report.
 pub(super) fn print(files: &[FileResults], out: &mut impl Write) -> io::Result<()> {
@@ -15,15 +15,15 @@ pub(super) fn print(files: &[FileResults], out: &mut impl Write) -> io::Result<(
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     writeln!(out, r#"<testsuites name="roster test" tests="{all}" failures="{all_failed}">"#)?;
     for FileResults { file, name, tests } in files {
-        let suite = escaped(if name.is_empty() { file } else { name });
-        let (count, failures, file) = (tests.len(), failed(tests), escaped(file));
+        let suite = xml_escaped(if name.is_empty() { file } else { name });
+        let (count, failures, file) = (tests.len(), failed(tests), xml_escaped(file));
         writeln!(out, r#"  <testsuite name="{suite}" file="{file}" tests="{count}" failures="{failures}">"#)?;
         for test in tests {
-            let head = format!(r#"    <testcase classname="{file}" name="{}""#, escaped(&test.name));
+            let head = format!(r#"    <testcase classname="{file}" name="{}""#, xml_escaped(&test.name));
             if test.passed {
                 writeln!(out, "{head}/>")?;
             } else {
-                let text: Vec<String> = lines(test).iter().map(|line| escaped(line)).collect();
+                let text: Vec<String> = lines(test).iter().map(|line| xml_escaped(line)).collect();
                 let message = text.first().map(String::as_str).unwrap_or_default();
                 writeln!(out, "{head}>")?;
                 writeln!(out, r#"      <failure message="{message}">{}</failure>"#, text.join("\n"))?;

@@ -9,7 +9,6 @@ mod node_overview;
 mod node_view;
 mod scheme_args;
 mod service_block;
-mod view_input;
 
 use std::{io::Write, path::PathBuf};
 
@@ -31,19 +30,19 @@ use roster_engine::{
     state::Options,
     view::{NodeMatrix, ViewChanges, ViewedCluster},
 };
-use roster_manifests::inventory::Index;
+use roster_manifests::inventory::{Index, ViewInput};
 pub(super) use scheme_args::{SchemeArgs, TopologyModeArg};
-pub(super) use view_input::ViewInput;
 
-/// Show which endpoints the proxy of a node uses, and why not the others.
+/// Show which endpoints a node's proxy uses, and why not the others.
 ///
-/// Many Services have one line each, those without an endpoint for the node first. One Service, or Services given by
-/// name, are shown in detail: every endpoint, what the node uses it for, and the reason if it does not. Traffic policies,
-/// hints and terminating endpoints count as kube-proxy 1.37 treats them; with --scheme, kube-proxy sees what SuperEdge's
-/// application-grid-wrapper or OpenYurt's yurthub leaves.
+/// Many Services have one line each; those without an endpoint come first. One Service, or Services by name, are shown
+/// in detail: every endpoint, its use, and the reason if it has none.
 ///
-/// Reads Services, EndpointSlices and Nodes (for OpenYurt also `NodePool` objects). Of a Service with a selector and no slices,
-/// those that the controllers would write are viewed.
+/// Traffic policies, hints and terminating endpoints count as in kube-proxy 1.37. With --scheme, SuperEdge's
+/// application-grid-wrapper or OpenYurt's yurthub prunes the endpoints before.
+///
+/// You give Services, EndpointSlices and Nodes, and for OpenYurt `NodePools`. If a Service has a selector but no slices
+/// in the input, Roster computes them.
 #[derive(Debug, Args)]
 #[command(
     after_help = help_end!(
@@ -77,15 +76,15 @@ pub(super) struct ViewArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct FromArgs {
-    /// The node whose proxy is asked.
+    /// The node.
     #[arg(long, value_name = "NODE")]
     node: Option<Text>,
-    /// All nodes: a table of nodes and Services with the number of endpoints that each node uses, those without an
-    /// endpoint first. Nodes that use the same endpoints share a row.
+    /// All nodes: a table with the number of endpoints for each node and Service, empty cells first. Nodes with equal
+    /// endpoints share a row.
     #[arg(long)]
     all_nodes: bool,
-    /// What a change does to all nodes: for each port the endpoints that they gain and lose, those that lose their last
-    /// one first. Both are files or directories; other files are read with each of them.
+    /// Compare two files or directories for all nodes: the endpoints that each port gains and loses, the worst first.
+    /// Other files are read with both.
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
     diff: Vec<PathBuf>,
 }

@@ -1,13 +1,11 @@
 //! Services, viewed from one node.
 
-use anyhow::bail;
 use roster_engine::{
-    model::{Node, Text},
-    phrase::counted,
+    model::Text,
     view::{ViewedCluster, Viewpoint},
 };
+use roster_manifests::inventory::ViewInput;
 
-use super::view_input::ViewInput;
 use crate::cli::scheme_arg::SchemeArg;
 
 /// Services, viewed from one node.
@@ -25,7 +23,7 @@ impl<'a> NodeView<'a> {
         cluster: &'a ViewedCluster<'a>,
         scheme: SchemeArg,
     ) -> anyhow::Result<Self> {
-        Ok(Self { cluster, at: Viewpoint { name, node: find(name, input)? }, scheme })
+        Ok(Self { cluster, at: Viewpoint { name, node: input.named_node(name)? }, scheme })
     }
 
     /// `node n1 (zone a)`, and the scheme if it is not kube-proxy alone.
@@ -41,24 +39,6 @@ impl<'a> NodeView<'a> {
         };
         format!("node {} ({zone}{scheme})", self.at.name)
     }
-}
-
-/// The Node that is named. A name that the input does not have is an error; a node without a Node has no labels, and so does
-/// any if there are no Nodes.
-fn find<'a>(name: &Text, input: &'a ViewInput<'_>) -> anyhow::Result<Option<&'a Node>> {
-    let found = input.nodes.get(name);
-    if found.is_some() || !input.knows_nodes || input.has_on_node(name) {
-        return Ok(found);
-    }
-    let meant = input.node_like(name);
-    let hint = match (meant, input.nodes.iter().next()) {
-        (Some(meant), _) => format!("; did you mean {meant}?"),
-        (None, first) => {
-            let such_as = first.map(|node| format!(", such as {}", node.name)).unwrap_or_default();
-            format!("; the input has {}{such_as}", counted(input.nodes.iter().count(), "Node"))
-        }
-    };
-    bail!("node {name} not found{hint}")
 }
 
 /// One run for one node, as each output prints it.

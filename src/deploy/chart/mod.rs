@@ -116,8 +116,9 @@ fn readme() -> String {
         "# Roster\n\n{}.\n\n```\nhelm install roster . --namespace roster-system --create-namespace \\\n  \
          --set image.repository=registry.example.com/roster\n```\n\n\
          `image.repository` is your copy of the image. Leave it out to use the published one.\n\n\
-         The webhook starts in the mode `audit`: it records findings and refuses nothing. [Install](../../docs/install.md) says \
-         how to go on, and [runbooks](../../docs/runbooks.md) what the alerts mean.\n\n## Values\n\n{}",
+         The webhook starts in the mode `audit`: it records findings and refuses nothing. [Protect a \
+         cluster](../../docs/tasks/protect-a-cluster.md) shows the next steps. Each alert has a \
+         [runbook](../../docs/reference/runbooks.md).\n\n## Values\n\n{}",
         env!("CARGO_PKG_DESCRIPTION"),
         values_markdown()
     )

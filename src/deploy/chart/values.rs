@@ -28,8 +28,11 @@ const HEADINGS: [(&str, &str); 9] = [
     ("rest", "The REST API."),
     ("controller", "The controller of Endpoints and EndpointSlices, or its shadow."),
     ("edge", "The node proxy."),
-    ("networkPolicy", "Who may connect to the pods. A wrong range keeps API servers out: see docs/install.md."),
-    ("traces", "Traces of all servers: see docs/traces.md."),
+    (
+        "networkPolicy",
+        "Who may connect to the pods. A wrong range keeps API servers out: see docs/tasks/high-availability.md.",
+    ),
+    ("traces", "Traces of all servers: see docs/reference/traces.md."),
     ("monitoring", "Objects of the Prometheus operator, which must be installed before, and a dashboard of Grafana."),
 ];
 
@@ -65,7 +68,7 @@ fn webhook(all: &mut Vec<Setting>) {
         "audit",
         &["audit", "warn", "enforce", "off", "per-rule"],
         "The mode of rules that no policy sets. `audit` only records findings. `per-rule` gives each rule the mode in \
-         docs/rules.md.",
+         docs/reference/rules.md.",
     );
     list.choose(
         "failurePolicy",
@@ -171,7 +174,7 @@ fn around(all: &mut Vec<Setting>) {
         list.set(&format!("{kind}.enabled"), json!(false), &format!("{what} for webhook, REST API and controller."));
         list.set(&format!("{kind}.labels"), json!({}), "Labels by which Prometheus finds it.");
     }
-    list.set("rules.enabled", json!(false), "A PrometheusRule with the alerts of docs/runbooks.md.");
+    list.set("rules.enabled", json!(false), "A PrometheusRule with the alerts of docs/reference/runbooks.md.");
     list.set("rules.labels", json!({}), "Labels by which Prometheus finds it.");
     list.set("rules.runbookUrl", json!(runbooks_url()), "The page of runbooks.");
     list.set("dashboard.enabled", json!(false), "A ConfigMap with a dashboard.");

@@ -9,7 +9,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::problem::{ApiError, ProblemKind};
+use roster_calls::ProblemKind;
+
+use super::problem::ApiError;
 use crate::runtime::{allowed_hosts::AllowedHosts, bearer_tokens::BearerTokens};
 
 /// What a request must have to be answered.
@@ -23,7 +25,18 @@ pub struct RestAccess {
 
 /// Routes that need no token: probes, and what a browser loads before a user can enter one. They answer the same to
 /// everybody.
-const OPEN: &[&str] = &["/", "/healthz", "/livez", "/openapi-3.0.json", "/openapi.json", "/readyz", "/sample"];
+const OPEN: &[&str] = &[
+    "/",
+    "/healthz",
+    "/livez",
+    "/openapi-3.0.json",
+    "/openapi.json",
+    "/page.css",
+    "/page.js",
+    "/picture.css",
+    "/readyz",
+    "/sample",
+];
 
 impl RestAccess {
     /// Refuses all other requests to `router`.

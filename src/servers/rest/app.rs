@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{RestLimits, cluster_turns::ClusterTurns, metrics::RestMetrics};
+use super::{RestLimits, cluster_turns::ClusterTurns, live::LiveCluster, metrics::RestMetrics};
 use crate::runtime::{
     net::{Health, Ledger},
     workers::Workers,
@@ -28,11 +28,18 @@ pub struct RestApp {
     pub(super) object_memory: Ledger,
     /// The turns of whole clusters.
     pub(super) cluster_turns: ClusterTurns,
+    /// The cluster that the page shows, if it shows one.
+    pub(super) live: Option<LiveCluster>,
 }
 
 impl RestApp {
     /// An app with these limits. It registers its metrics with `health`.
     pub fn new(limits: RestLimits, health: Health) -> Arc<Self> {
+        Self::with_cluster(limits, health, None)
+    }
+
+    /// The same, with a cluster that the page shows.
+    pub(super) fn with_cluster(limits: RestLimits, health: Health, live: Option<LiveCluster>) -> Arc<Self> {
         let metrics = RestMetrics::default();
         health.metrics.register(|registry| metrics.register(registry));
         Arc::new(Self {
@@ -40,6 +47,7 @@ impl RestApp {
             memory: health.ledger(LISTENER, "memory", limits.memory as u64),
             object_memory: health.ledger(LISTENER, "objects", limits.object_memory as u64),
             cluster_turns: ClusterTurns::new(&limits, health.evictions(LISTENER, "clusters")),
+            live,
             metrics,
             health,
             limits,

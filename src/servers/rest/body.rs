@@ -4,25 +4,15 @@ use std::io::Read;
 
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
+use roster_calls::{Format, ProblemKind, too_large};
 
-use super::problem::{ApiError, ProblemKind};
+use super::problem::ApiError;
 use crate::runtime::net::BodyError;
 
 /// How much is decompressed at a time.
 const STEP: usize = 1 << 20;
 /// How many bytes a byte of gzip decompresses to at most.
 const MAX_RATIO: usize = 1032;
-
-/// The format of a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// `application/json`.
-    Json,
-    /// `application/yaml`, `application/x-yaml`, `text/yaml`, `text/x-yaml`.
-    Yaml,
-    /// `application/x-ndjson`, `application/ndjson`, `application/jsonl`.
-    Ndjson,
-}
 
 /// The encoding of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,23 +25,8 @@ pub(crate) enum Encoding {
 
 /// The format that `Content-Type` names.
 pub(crate) fn format(headers: &HeaderMap) -> Result<Format, ApiError> {
-    const HINT: &str = "send application/json or application/yaml";
-    let Some(value) = headers.get(header::CONTENT_TYPE) else {
-        return Err(ApiError::new(ProblemKind::MediaType, format!("the header Content-Type is missing; {HINT}")));
-    };
-    let text = value.to_str().unwrap_or_default().to_ascii_lowercase();
-    let mut parts = text.split(';').map(str::trim);
-    let format = match parts.next().unwrap_or_default() {
-        "application/json" | "text/json" => Format::Json,
-        "application/yaml" | "application/x-yaml" | "text/yaml" | "text/x-yaml" => Format::Yaml,
-        "application/x-ndjson" | "application/ndjson" | "application/jsonl" => Format::Ndjson,
-        other => return Err(ApiError::new(ProblemKind::MediaType, format!("Content-Type is {other:.80}; {HINT}"))),
-    };
-    let utf8 = |p: &str| p.strip_prefix("charset=").is_none_or(|c| matches!(c.trim_matches('"'), "utf-8" | "utf8"));
-    if !parts.all(utf8) {
-        return Err(ApiError::new(ProblemKind::MediaType, "the only supported charset is utf-8"));
-    }
-    Ok(format)
+    let content_type = headers.get(header::CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
+    Ok(Format::of(content_type)?)
 }
 
 /// The encoding that `Content-Encoding` names.
@@ -68,15 +43,10 @@ pub(crate) fn encoding(headers: &HeaderMap) -> Result<Encoding, ApiError> {
     }
 }
 
-/// The error for a body over `limit`.
-pub(crate) fn too_large(limit: impl std::fmt::Display) -> ApiError {
-    ApiError::new(ProblemKind::TooLarge, format!("the body has more than {limit} bytes after decompression"))
-}
-
 impl From<BodyError> for ApiError {
     fn from(error: BodyError) -> Self {
         match error {
-            BodyError::TooLarge(limit) => too_large(limit),
+            BodyError::TooLarge(limit) => too_large(limit).into(),
             BodyError::TooSlow => Self::new(ProblemKind::BodyTimeout, "the body arrives too slowly"),
             BodyError::Broken(error) => Self::new(ProblemKind::BrokenBody, error),
             BodyError::NoMemory => Self::new(ProblemKind::Busy, "other requests take all memory"),

@@ -18,6 +18,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::{Buf, Bytes};
+use roster_calls::{Format, MAX_ASSUMED_PODS, Params, Problem, ProblemKind, decode_error, errors};
 use roster_engine::{
     model::Interrupt,
     state::{Controller, Options},
@@ -37,15 +38,15 @@ use tokio::{
 
 use super::{
     RestApp,
-    body::{self, Encoding, Format},
-    input::{decode_error, errors},
-    limits::{ANSWER_PER_BYTE, CANDIDATES_PER_OBJECT, MAX_ASSUMED_PODS, MAX_CANDIDATES, MAX_CLUSTER_ANSWER},
+    body::{self, Encoding},
+    compute::query,
+    limits::{ANSWER_PER_BYTE, CANDIDATES_PER_OBJECT, MAX_CANDIDATES, MAX_CLUSTER_ANSWER},
     object_memory::ObjectMemory,
-    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, WriteParams},
-    problem::{ApiError, ProblemKind},
+    problem::ApiError,
     problem_responses,
     schema::{
         object::KubernetesList,
+        query::{ControllersParam, OptionParams, WriteParams},
         request::{lines_example, list_example},
     },
 };
@@ -94,11 +95,8 @@ pub(super) async fn cluster(State(app): State<Arc<RestApp>>, request: Request) -
 }
 
 async fn respond(app: Arc<RestApp>, request: Request, exchange: Exchange) -> Result<Response, ApiError> {
-    let params = Params::read(request.uri(), &[PLAN_PARAMS, WriteParams::NAMES])?;
-    let format = match body::format(request.headers())? {
-        Format::Json | Format::Ndjson => decode::InputFormat::Json,
-        Format::Yaml => decode::InputFormat::Yaml,
-    };
+    let params = Params::of_cluster(query(&request))?;
+    let format = body::format(request.headers())?;
     let encoding = body::encoding(request.headers())?;
     let pieces = BodyPieces::new(request.into_body(), app.limits.of_body(app.limits.cluster_body))?;
 
@@ -211,7 +209,7 @@ impl Read for BodyReader {
 struct ClusterJob {
     app: Arc<RestApp>,
     params: Params,
-    format: decode::InputFormat,
+    format: Format,
     encoding: Encoding,
     account: ObjectMemory,
     /// Whether nobody waits any more for what is read.
@@ -274,11 +272,11 @@ impl ClusterJob {
         let mut body = BodyReader { from, current, ended: false, encoding, failed: failed.clone(), bytes: 0 };
         let limits = &self.app.limits;
         let max_bytes = match self.format {
-            decode::InputFormat::Yaml => limits.cluster_body.min(limits.body_in(Format::Yaml) as u64),
+            Format::Yaml => limits.cluster_body.min(limits.call().body_in(Format::Yaml) as u64),
             _ => limits.cluster_body,
         };
         let source = Source {
-            format: self.format,
+            format: self.format.input(),
             max_bytes: Some(max_bytes),
             max_memory: self.app.limits.cluster_objects,
             account: Some(&self.account),
@@ -292,12 +290,12 @@ impl ClusterJob {
         let failed = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
         match (failed, read) {
             (Some(e), _) => Err(e),
-            (None, Err(e)) => Err(decode_error(&e)),
+            (None, Err(e)) => Err(decode_error(&e).into()),
             (None, Ok(())) if body.bytes == 0 => Err(ApiError::new(ProblemKind::MalformedBody, "the body is empty")),
             (None, Ok(())) if inventory.is_empty() && !inventory.problems.is_empty() => {
                 let detail = "none of the objects can be read";
                 let errors = errors(inventory.problems.iter());
-                Err(ApiError { errors, ..ApiError::new(ProblemKind::InvalidObject, detail) })
+                Err(Problem { errors, ..Problem::new(ProblemKind::InvalidObject, detail) }.into())
             }
             (None, Ok(())) => {
                 inventory.report_wrong_fields(false);

@@ -1,15 +1,16 @@
 //! `GET /v1/compat`: the releases that Roster can follow, and their differences.
 
 use axum::extract::Request;
-use roster_engine::profile::{self, Difference, Minor, Profile};
-use serde::Serialize;
+use roster_calls::Call;
 
 use super::{
-    compute::JsonAnswer,
-    params::{Params, ReleaseParams},
+    compute::{ComputedAnswer, answer_query},
     problem::ApiError,
     problem_responses,
-    schema::answer::{DifferencesSchema, ReleasesSchema},
+    schema::{
+        answer::{DifferencesSchema, ReleasesSchema},
+        query::ReleaseParams,
+    },
 };
 
 /// The releases
@@ -24,13 +25,8 @@ use super::{
         problem_responses::QueryProblems,
     ),
 )]
-pub(super) async fn compat(request: Request) -> Result<JsonAnswer, ApiError> {
-    let params = Params::read(request.uri(), &[&["from", "to"]])?;
-    if params.from.is_some() || params.to.is_some() {
-        return between(&params);
-    }
-    let items = Minor::all().map(|minor| Release { minor, profile: minor.profile() }).collect();
-    JsonAnswer::json(&All { default: Minor::default(), items })
+pub(super) async fn compat(request: Request) -> Result<ComputedAnswer, ApiError> {
+    answer_query(&request, Call::Compat)
 }
 
 /// The differences between two releases
@@ -46,30 +42,6 @@ pub(super) async fn compat(request: Request) -> Result<JsonAnswer, ApiError> {
         problem_responses::QueryProblems,
     ),
 )]
-pub(super) async fn differences(request: Request) -> Result<JsonAnswer, ApiError> {
-    between(&Params::read(request.uri(), &[&["from", "to"]])?)
-}
-
-fn between(params: &Params) -> Result<JsonAnswer, ApiError> {
-    let (from, to) = (params.from.unwrap_or_default(), params.to.unwrap_or_default());
-    JsonAnswer::json(&Between { from, to, differences: profile::differences(from, to) })
-}
-
-#[derive(Serialize)]
-struct All {
-    default: Minor,
-    items: Vec<Release>,
-}
-
-#[derive(Serialize)]
-struct Release {
-    minor: Minor,
-    profile: &'static Profile,
-}
-
-#[derive(Serialize)]
-struct Between {
-    from: Minor,
-    to: Minor,
-    differences: Vec<Difference>,
+pub(super) async fn differences(request: Request) -> Result<ComputedAnswer, ApiError> {
+    answer_query(&request, Call::CompatDifferences)
 }

@@ -8,15 +8,14 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
+use roster_calls::{Answer, Call, CallLimits, CallRequest, Format, PostedBody, PreparedCall, ProblemKind};
 use roster_engine::model::Interrupt;
-use roster_manifests::decode::{self, DecodeReason, MemoryAccount, Source};
-use serde::Serialize;
 
 use super::{
-    RestApp, RestLimits,
-    body::{self, Encoding, Format},
+    RestApp,
+    body::{self, Encoding},
     object_memory::ObjectMemory,
-    problem::{ApiError, ProblemKind},
+    problem::ApiError,
 };
 use crate::runtime::{
     net::{self, BodyError, Claim, CreditWhenRead, Exchange, HeldByResponse, ReceivedBody, SMALL_BODY},
@@ -24,78 +23,19 @@ use crate::runtime::{
     workers::{SHORT, WorkError},
 };
 
-/// A decompressed body.
-pub(crate) struct PostedBody<'w> {
-    pub bytes: Bytes,
-    pub format: Format,
-    /// Whether nobody waits for the answer any more.
-    pub interrupt: Interrupt<'w>,
-    /// The most memory that its objects may take.
-    max_memory: usize,
-    /// The most memory that its computation may take besides.
-    max_charge: usize,
-    account: ObjectMemory,
-}
-
-impl PostedBody<'_> {
-    /// Charges what a computation takes besides the objects, until it is done.
-    pub(super) fn charge(&self, bytes: usize) -> Result<(), ApiError> {
-        if bytes > self.max_charge {
-            let detail = format!("the computation takes more than {} bytes of memory", self.max_charge);
-            return Err(ApiError::new(ProblemKind::TooLarge, detail));
-        }
-        if self.account.take(bytes) {
-            return Ok(());
-        }
-        Err(ApiError::new(ProblemKind::Busy, DecodeReason::NoMemory.to_string()))
-    }
-
-    /// How to read objects from it.
-    pub(super) fn source(&self) -> Source<'_> {
-        let format = match self.format {
-            Format::Json | Format::Ndjson => decode::InputFormat::Json,
-            Format::Yaml => decode::InputFormat::Yaml,
-        };
-        // The limit of its length has been applied already.
-        Source {
-            format,
-            max_bytes: None,
-            max_object_bytes: usize::MAX,
-            max_memory: self.max_memory,
-            account: Some(&self.account),
-            interrupt: self.interrupt,
-            ..Source::body()
-        }
-    }
-}
-
-/// A serialized answer.
-pub(crate) struct JsonAnswer {
-    json: Vec<u8>,
-    problems: Option<usize>,
+/// The answer of a call, and the memory that it takes until its client has read it.
+pub(crate) struct ComputedAnswer {
+    answer: Answer,
     held: Option<HeldByResponse>,
     credit: Option<CreditWhenRead>,
 }
 
-impl JsonAnswer {
-    pub(crate) fn json(value: &impl Serialize) -> Result<Self, ApiError> {
-        match serde_json::to_vec(value) {
-            Ok(json) => Ok(Self { json, problems: None, held: None, credit: None }),
-            Err(e) => Err(ApiError::new(ProblemKind::Internal, e.to_string())),
-        }
-    }
-
-    /// Adds the header `roster-problems`, for answers that cannot list findings.
-    pub(crate) fn with_problems(self, count: usize) -> Self {
-        Self { problems: Some(count), ..self }
-    }
-}
-
-impl IntoResponse for JsonAnswer {
+impl IntoResponse for ComputedAnswer {
     fn into_response(self) -> Response {
-        let mut response = self.json.into_response();
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some(count) = self.problems {
+        let Answer { content_type, bytes, problems, .. } = self.answer;
+        let mut response = bytes.into_response();
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        if let Some(count) = problems {
             response.headers_mut().insert("roster-problems", count.into());
         }
         if let Some(held) = self.held {
@@ -108,15 +48,36 @@ impl IntoResponse for JsonAnswer {
     }
 }
 
+/// The query of a request.
+pub(super) fn query(request: &Request) -> &str {
+    request.uri().query().unwrap_or_default()
+}
+
+/// The answer of a call that reads no body: it is so small that it is made at once.
+pub(super) fn answer_query(request: &Request, call: Call) -> Result<ComputedAnswer, ApiError> {
+    let request = CallRequest { query: query(request), content_type: None, body: &[] };
+    let answer = call.answer(&request, CallLimits::default(), Interrupt::NEVER)?;
+    Ok(ComputedAnswer { answer, held: None, credit: None })
+}
+
 /// Reads the body and computes the answer on a worker thread. The computation ends early when the time of the request is over
 /// or its client is gone. The memory of its response is free when the client has read the response.
-pub(crate) async fn compute(
+pub(crate) async fn compute(app: &Arc<RestApp>, request: Request, call: Call) -> Result<ComputedAnswer, ApiError> {
+    let query = query(&request).to_owned();
+    compute_query(app, request, call, &query).await
+}
+
+/// As [`compute`], with another query than that of the request.
+pub(super) async fn compute_query(
     app: &Arc<RestApp>,
     request: Request,
-    work: impl FnOnce(&RestApp, PostedBody<'_>) -> Result<JsonAnswer, ApiError> + Send + 'static,
-) -> Result<JsonAnswer, ApiError> {
+    call: Call,
+    query: &str,
+) -> Result<ComputedAnswer, ApiError> {
+    // A wrong query is refused before anything of the body is read.
+    let prepared = call.prepare(query)?;
     let exchange = Exchange::of(request.extensions());
-    match tokio::time::timeout(app.limits.request, read_and_work(app, request, &exchange, work)).await {
+    match tokio::time::timeout(app.limits.request, read_and_work(app, request, &exchange, prepared)).await {
         Ok(answer) => answer,
         Err(_) => {
             Err(ApiError::new(ProblemKind::Timeout, format!("not done after {} s", app.limits.request.as_secs_f32())))
@@ -128,16 +89,16 @@ async fn read_and_work(
     app: &Arc<RestApp>,
     request: Request,
     exchange: &Exchange,
-    work: impl FnOnce(&RestApp, PostedBody<'_>) -> Result<JsonAnswer, ApiError> + Send + 'static,
-) -> Result<JsonAnswer, ApiError> {
+    prepared: PreparedCall,
+) -> Result<ComputedAnswer, ApiError> {
     let span = Span::of(request.extensions());
     let format = body::format(request.headers())?;
     let encoding = body::encoding(request.headers())?;
-    let limit = app.limits.body_in(format);
+    let limit = app.limits.call().body_in(format);
     let limits = app.limits.of_body(limit as u64);
     let received = net::receive(request.into_body(), limits, &app.memory, exchange).await;
     let ReceivedBody { bytes, memory: mut claim } = received.map_err(|error| match error {
-        BodyError::TooLarge(_) => too_large(&app.limits, format),
+        BodyError::TooLarge(_) => app.limits.call().too_large(format).into(),
         error => app.body_error(error),
     })?;
     if (SMALL_BODY + 1..=SHORT).contains(&bytes.len()) {
@@ -155,13 +116,14 @@ async fn read_and_work(
         let _computed = span.child("compute");
         let (bytes, mut memory) = body.decompress(format, interrupt)?;
         app.metrics.body_bytes.inc_by(bytes.len() as u64);
-        let RestLimits { body_objects: max_memory, object_memory, .. } = app.limits;
-        let max_charge = object_memory / 2;
-        let answer = work(&app, PostedBody { bytes, format, interrupt, max_memory, max_charge, account })?;
+        let posted = PostedBody::new(&bytes, format, app.limits.call())?.until(interrupt).charged_to(&account);
+        let answer = prepared.answer(&posted)?;
+        app.metrics.planned_many(answer.planned.unchanged, answer.planned.changed);
+        drop((bytes, account));
         // The body is gone. So an answer that is no longer than what the body has charged is never refused.
-        memory.resize(answer.json.len())?;
+        memory.resize(answer.bytes.len())?;
         let held = Some(HeldByResponse::new(memory.claim.into_holding()));
-        Ok(JsonAnswer { held, credit: Some(credit), ..answer })
+        Ok(ComputedAnswer { answer, held, credit: Some(credit) })
     });
     done.await.map_err(|error| app.work_error(error))?
 }
@@ -215,21 +177,10 @@ impl WaitingBody {
             interrupt.check()?;
             memory.resize(compressed + decompressed)
         };
-        let decompressed = body::gunzip(&bytes, app.limits.body_in(format), charge)?;
-        let decompressed = decompressed.ok_or_else(|| too_large(&app.limits, format))?;
+        let decompressed = body::gunzip(&bytes, app.limits.call().body_in(format), charge)?;
+        let decompressed = decompressed.ok_or_else(|| app.limits.call().too_large(format))?;
         Ok((decompressed, memory))
     }
-}
-
-fn too_large(limits: &RestLimits, format: Format) -> ApiError {
-    let limit = limits.body_in(format);
-    if format != Format::Yaml {
-        return body::too_large(limit);
-    }
-    let as_json = limits.body_in(Format::Json);
-    let detail =
-        format!("the body has more than {limit} bytes of YAML after decompression; of JSON, it may have {as_json}");
-    ApiError::new(ProblemKind::TooLarge, detail)
 }
 
 /// The memory of a body, and then of the response to it.

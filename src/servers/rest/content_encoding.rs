@@ -11,7 +11,9 @@ use axum::{
 };
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 
-use super::problem::{ApiError, ProblemKind};
+use roster_calls::ProblemKind;
+
+use super::problem::ApiError;
 
 /// The largest file of the documentation page, decompressed.
 const MAX_FILE: u64 = 16 << 20;

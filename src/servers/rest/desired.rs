@@ -3,23 +3,17 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use roster_engine::{
-    model::EndpointSlice,
-    state::{Controller, Plan},
-};
-use serde::Serialize;
+use roster_calls::Call;
 
 use super::{
     RestApp,
-    compute::{JsonAnswer, compute},
-    input::{self, PlanInput},
-    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam, WriteParams},
-    plan::plan_once,
+    compute::{ComputedAnswer, compute},
     problem::ApiError,
     problem_responses,
     schema::{
         answer::EndpointSliceListSchema,
         k8s::EndpointsSchema,
+        query::{ControllersParam, OptionParams, ServiceParam, WriteParams},
         request::{self, PlanBody},
     },
 };
@@ -49,14 +43,8 @@ use super::{
         problem_responses::ServiceProblems,
     ),
 )]
-pub(super) async fn endpoints(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
-    desired(
-        &app,
-        request,
-        |_| &[Controller::Endpoints],
-        |input, plan| JsonAnswer::json(&plan.desired_endpoints(&input.state)),
-    )
-    .await
+pub(super) async fn endpoints(State(app): State<Arc<RestApp>>, request: Request) -> Result<ComputedAnswer, ApiError> {
+    compute(&app, request, Call::Endpoints).await
 }
 
 /// The desired slices
@@ -84,54 +72,9 @@ pub(super) async fn endpoints(State(app): State<Arc<RestApp>>, request: Request)
         problem_responses::ServiceProblems,
     ),
 )]
-pub(super) async fn endpoint_slices(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
-    desired(&app, request, slice_controllers, |input, plan| {
-        let items = plan.desired_slices(&input.state);
-        JsonAnswer::json(&SliceList {
-            api_version: "discovery.k8s.io/v1",
-            kind: "EndpointSliceList",
-            metadata: SliceListMeta {},
-            items,
-        })
-    })
-    .await
-}
-
-/// Plans the posted state, and answers with a part of the plan. `controllers` are planned where neither the body nor
-/// the query names any.
-async fn desired(
-    app: &Arc<RestApp>,
+pub(super) async fn endpoint_slices(
+    State(app): State<Arc<RestApp>>,
     request: Request,
-    controllers: fn(&PlanInput<'_>) -> &'static [Controller],
-    answer: fn(&PlanInput<'_>, &Plan) -> Result<JsonAnswer, ApiError>,
-) -> Result<JsonAnswer, ApiError> {
-    let params = Params::read(request.uri(), &[&["service"], PLAN_PARAMS, WriteParams::NAMES])?;
-    compute(app, request, move |app, posted| {
-        input::answer(&posted, &params, |input| {
-            let plan = plan_once(app, input, controllers(input), input.options)?;
-            let findings = plan.problems.len() + input.input_problems().len();
-            answer(input, &plan).map(|answer| answer.with_problems(findings))
-        })
-    })
-    .await
+) -> Result<ComputedAnswer, ApiError> {
+    compute(&app, request, Call::EndpointSlices).await
 }
-
-fn slice_controllers(input: &PlanInput<'_>) -> &'static [Controller] {
-    if input.state.endpoints.is_some() {
-        &[Controller::EndpointSlices, Controller::Mirroring]
-    } else {
-        &[Controller::EndpointSlices]
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SliceList<'a> {
-    api_version: &'static str,
-    kind: &'static str,
-    metadata: SliceListMeta,
-    items: Vec<&'a EndpointSlice>,
-}
-
-#[derive(Serialize)]
-struct SliceListMeta {}

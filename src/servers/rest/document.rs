@@ -5,7 +5,7 @@ use axum::{
     extract::Request,
     http::{HeaderMap, HeaderName, HeaderValue, header},
     middleware::{self, Next},
-    response::{IntoResponse, Redirect, Response},
+    response::{IntoResponse, Response},
 };
 use utoipa::{
     Modify, OpenApi,
@@ -16,7 +16,10 @@ use utoipa::{
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::{content_encoding, problem::ProblemBody, problem_responses, schema::answer::ClusterLineSchema};
+use super::{
+    content_encoding, problem_responses,
+    schema::{answer::ClusterLineSchema, problem::ProblemSchema},
+};
 use crate::runtime::browser_text::text_headers;
 
 /// The head of the `OpenAPI` document: what it says besides the routes.
@@ -39,7 +42,7 @@ use crate::runtime::browser_text::text_headers;
         (name = "compute", description = "From objects to decisions"),
         (name = "about", description = "What this server knows and how it is"),
     ),
-    components(schemas(ProblemBody, ClusterLineSchema)),
+    components(schemas(ProblemSchema, ClusterLineSchema)),
     modifiers(&BearerScheme),
     security((), ("bearer" = [])),
 )]
@@ -118,7 +121,12 @@ pub(super) async fn openapi_30(Extension(texts): Extension<DocumentTexts>, heade
 /// Swagger UI, served from the binary: no script, font or validator is loaded from elsewhere.
 pub(super) fn page() -> Router {
     // A relative path also works behind a path prefix.
-    let config = Config::new(["../openapi.json"]).validator_url("none").try_it_out_enabled(true).use_base_layout();
+    // Nobody comes for the schemas: they are below the calls, folded.
+    let config = Config::new(["../openapi.json"])
+        .validator_url("none")
+        .try_it_out_enabled(true)
+        .default_models_expand_depth(0)
+        .use_base_layout();
     Router::from(SwaggerUi::new("/docs").config(config))
         .layer(middleware::from_fn(content_encoding::decompress))
         .layer(middleware::from_fn(page_headers))
@@ -151,9 +159,4 @@ const SAMPLE: &str = include_str!("../../../examples/shop.yaml");
 /// The sample cluster, so that the first call needs no file.
 pub(super) async fn sample(headers: HeaderMap) -> impl IntoResponse {
     (text_headers("application/yaml", &headers), SAMPLE)
-}
-
-/// The start page redirects to the documentation.
-pub(super) async fn index() -> Redirect {
-    Redirect::temporary("docs/")
 }

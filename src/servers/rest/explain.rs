@@ -3,20 +3,16 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use roster_engine::{
-    explain::{Cause, MAX_REASONS},
-    reason::Finding,
-};
+use roster_calls::Call;
 
 use super::{
     RestApp,
-    compute::{JsonAnswer, compute},
-    input,
-    params::{OPTION_PARAMS, OptionParams, Params, ServiceParam, WriteParams},
+    compute::{ComputedAnswer, compute},
     problem::ApiError,
     problem_responses,
     schema::{
         explanation::ExplanationAnswer,
+        query::{OptionParams, ServiceParam, WriteParams},
         request::{self, PlanBody},
     },
 };
@@ -44,24 +40,6 @@ use super::{
         problem_responses::ServiceProblems,
     ),
 )]
-pub(super) async fn explain(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
-    let params = Params::read(request.uri(), &[&["service"], OPTION_PARAMS, WriteParams::NAMES])?;
-    compute(&app, request, move |_, posted| {
-        input::answer(&posted, &params, |input| {
-            let (mut explanation, others) = input.explain()?;
-            explanation.reasons.extend(others.into_iter().map(finding));
-            let more = explanation.reasons.len().saturating_sub(MAX_REASONS);
-            explanation.summary.omitted_reasons += more;
-            explanation.reasons.truncate(MAX_REASONS);
-            JsonAnswer::json(&explanation)
-        })
-    })
-    .await
-}
-
-/// A finding about the input, as a reason of the Service.
-fn finding(problem: Finding) -> Cause {
-    let place = problem.pointer.map(|p| format!("{p}: ")).unwrap_or_default();
-    let detail = format!("{place}{}", problem.message);
-    Cause { severity: problem.severity, object: Some(problem.object), ..Cause::new(problem.code, detail) }
+pub(super) async fn explain(State(app): State<Arc<RestApp>>, request: Request) -> Result<ComputedAnswer, ApiError> {
+    compute(&app, request, Call::Explain).await
 }

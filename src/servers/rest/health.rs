@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::HeaderMap, response::IntoResponse};
 
-use super::{
-    RestApp,
-    problem::{ApiError, ProblemKind},
-    problem_responses,
-};
+use roster_calls::ProblemKind;
+
+use super::{RestApp, problem::ApiError, problem_responses};
 
 /// The liveness of the process, under its older name
 ///

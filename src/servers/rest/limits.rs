@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use super::body::Format;
-use crate::runtime::net::BodyLimits;
+use roster_calls::CallLimits;
 
-/// Most pods that are assumed for the workloads of a body. A few bytes can ask for any number.
-pub(super) const MAX_ASSUMED_PODS: usize = 10_000;
+use crate::runtime::net::BodyLimits;
 
 /// Most pods that the Services of a body of `POST /v1/cluster` may have to choose from, counted for each Service: a pod can
 /// be selected by any number of Services, and is in the answer for each.
@@ -80,10 +78,10 @@ impl Default for RestLimits {
 }
 
 impl RestLimits {
-    /// The most bytes of a body in this format after decompression. A byte of YAML takes about ten times as long to read as
-    /// one of JSON.
-    pub(super) fn body_in(&self, format: Format) -> usize {
-        if format == Format::Yaml { self.body / 8 } else { self.body }
+    /// The limits of one call.
+    pub(super) fn call(&self) -> CallLimits {
+        // All calls share the memory of objects: none of them gets more than half of it for its computation.
+        CallLimits { body: self.body, objects: self.body_objects, computation: self.object_memory / 2 }
     }
 
     /// The limits of a body of at most `size` bytes.

@@ -3,6 +3,8 @@
 //! It has the same paths, names and types. `null` becomes `nullable`, texts beside a reference are left out, and a body has
 //! one media type: JSON.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 /// The version that these generators read.
@@ -26,10 +28,33 @@ pub(super) fn of(mut document: Value) -> Value {
             contents(response);
         }
     }
+    let types = types(&document["components"]["schemas"]);
     if let Some(components) = document.get_mut("components") {
-        members(components, "schemas").for_each(schema);
+        for of in members(components, "schemas") {
+            schema(of);
+            name_types(of, &types);
+        }
     }
     document
+}
+
+/// The type of each named schema that has one.
+fn types(schemas: &Value) -> BTreeMap<String, Value> {
+    let named = schemas.as_object().into_iter().flatten();
+    named.filter_map(|(name, schema)| Some((name.clone(), schema.get("type")?.clone()))).collect()
+}
+
+/// Gives each reference that may be null the type of its schema: in 3.0, `nullable` counts only beside a type.
+fn name_types(node: &mut Value, types: &BTreeMap<String, Value>) {
+    let referred = node["allOf"][0]["$ref"].as_str().and_then(|of| of.strip_prefix("#/components/schemas/"));
+    if let Some(of) = referred.filter(|_| node["nullable"] == true).and_then(|name| types.get(name)) {
+        node["type"] = of.clone();
+    }
+    match node {
+        Value::Object(members) => members.values_mut().for_each(|member| name_types(member, types)),
+        Value::Array(items) => items.iter_mut().for_each(|item| name_types(item, types)),
+        _ => {}
+    }
 }
 
 fn operations(document: &mut Value) -> impl Iterator<Item = &mut Value> {
@@ -99,7 +124,7 @@ fn nullable(map: &mut Map<String, Value>) {
         if let (true, [one]) = (options.len() < before, options.as_mut_slice()) {
             let one = one.take();
             map.remove("oneOf");
-            // A type is needed beside it. Those that may be null are objects.
+            // A type is needed beside it. `name_types` knows the others.
             map.insert("type".to_owned(), json!("object"));
             map.insert("allOf".to_owned(), json!([one]));
             map.insert("nullable".to_owned(), json!(true));
@@ -136,6 +161,18 @@ mod tests {
             schema(&mut got);
             assert_eq!(got, old);
         }
+    }
+
+    #[test]
+    fn a_reference_that_may_be_null_has_the_type_of_its_schema() {
+        let property = json!({ "oneOf": [{ "$ref": "#/components/schemas/Word" }, { "type": "null" }] });
+        let word = json!({ "type": "string", "enum": ["a"] });
+        let schemas = json!({ "Word": word, "Of": { "type": "object", "properties": { "word": property } } });
+        let old = of(json!({ "info": {}, "components": { "schemas": schemas } }));
+        assert_eq!(
+            old["components"]["schemas"]["Of"]["properties"]["word"],
+            json!({ "type": "string", "allOf": [{ "$ref": "#/components/schemas/Word" }], "nullable": true })
+        );
     }
 
     #[test]

@@ -4,13 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use super::{RestAccess, RestApp, RestLimits, app::LISTENER, problem, routes};
-use crate::runtime::{
-    allowed_hosts::AllowedHosts,
-    bearer_tokens::BearerTokens,
-    clock::Clock,
-    net::{Health, ServerPart, Tasks, TlsOptions},
-    tls::{TlsFiles, TlsNames},
+use super::{RestAccess, RestApp, RestLimits, app::LISTENER, live::LiveCluster, problem, routes};
+use crate::{
+    kube_api::{CallerCluster, ClusterChoice},
+    runtime::{
+        allowed_hosts::AllowedHosts,
+        bearer_tokens::BearerTokens,
+        clock::Clock,
+        net::{Health, ServerPart, Tasks, TlsOptions},
+        tls::{TlsFiles, TlsNames},
+    },
 };
 
 /// The names of the listener.
@@ -31,6 +34,8 @@ pub struct AccessOptions {
     pub tls: Option<TlsFiles>,
     /// A file with tokens, of which a client must present one. Read again when it changes.
     pub token_file: Option<PathBuf>,
+    /// A cluster that the page shows to callers with a token of that cluster.
+    pub page_cluster: Option<ClusterChoice>,
 }
 
 impl AccessOptions {
@@ -62,6 +67,12 @@ pub async fn part(
         }
         None => None,
     };
-    let router = routes::guarded(RestApp::new(limits, health), RestAccess { hosts, tokens });
+    let live = match &options.page_cluster {
+        Some(choice) => {
+            Some(LiveCluster::new(CallerCluster::connect(choice).await.context("the cluster of the page")?))
+        }
+        None => None,
+    };
+    let router = routes::guarded(RestApp::with_cluster(limits, health, live), RestAccess { hosts, tokens });
     Ok(ServerPart { no_place: problem::no_place, tls, tasks, ..ServerPart::new(LISTENER, router) })
 }

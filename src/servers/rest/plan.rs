@@ -3,20 +3,16 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use roster_engine::{
-    compare::Tally,
-    state::{Controller, Options, Plan},
-};
+use roster_calls::Call;
 
 use super::{
     RestApp,
-    compute::{JsonAnswer, compute},
-    input::{self, PlanInput},
-    params::{ControllersParam, OptionParams, PLAN_PARAMS, Params, ServiceParam, WriteParams},
+    compute::{ComputedAnswer, compute},
     problem::ApiError,
     problem_responses,
     schema::{
         answer::PlanAnswer,
+        query::{ControllersParam, OptionParams, ServiceParam, WriteParams},
         request::{self, PlanBody},
     },
 };
@@ -51,27 +47,6 @@ use super::{
         problem_responses::ServiceProblems,
     ),
 )]
-pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
-    let params = Params::read(request.uri(), &[&["service"], PLAN_PARAMS, WriteParams::NAMES])?;
-    compute(&app, request, move |app, posted| {
-        input::answer(&posted, &params, |input| {
-            let mut plan = plan_once(app, input, &Controller::ALL, input.options)?;
-            plan.problems.splice(0..0, input.input_problems());
-            JsonAnswer::json(&plan)
-        })
-    })
-    .await
-}
-
-/// Plans once. `default` are the controllers where neither the body nor the query names any.
-pub(super) fn plan_once(
-    app: &RestApp,
-    input: &PlanInput<'_>,
-    default: &[Controller],
-    options: Options,
-) -> Result<Plan, ApiError> {
-    let controllers = input.controllers.as_deref().unwrap_or(default);
-    let plan = input.plan(controllers, &options)?;
-    app.metrics.planned(!Tally::of(&input.state, &plan).is_change());
-    Ok(plan)
+pub(super) async fn plan(State(app): State<Arc<RestApp>>, request: Request) -> Result<ComputedAnswer, ApiError> {
+    compute(&app, request, Call::Plan).await
 }

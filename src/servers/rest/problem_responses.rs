@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use roster_calls::{ProblemDocument, ProblemKind};
 use serde_json::json;
 use utoipa::{
     IntoResponses, ToSchema,
@@ -11,7 +12,7 @@ use utoipa::{
     },
 };
 
-use super::problem::{ProblemBody, ProblemKind};
+use super::schema::problem::ProblemSchema;
 
 /// The errors of a call that reads a body.
 pub(super) struct BodyProblems;
@@ -44,7 +45,8 @@ impl IntoResponses for ServiceProblems {
 }
 
 fn of_bodies() -> impl Iterator<Item = ProblemKind> {
-    let others = [ProblemKind::NotFound, ProblemKind::MethodNotAllowed];
+    let others =
+        [ProblemKind::NotFound, ProblemKind::MethodNotAllowed, ProblemKind::ClusterToken, ProblemKind::ClusterAway];
     ProblemKind::ALL.iter().copied().filter(move |kind| !others.contains(kind))
 }
 
@@ -77,25 +79,25 @@ impl IntoResponses for OpenProblems {
 fn document(kinds: impl Iterator<Item = ProblemKind>) -> BTreeMap<String, RefOr<Response>> {
     let mut by_status: BTreeMap<u16, Vec<ProblemKind>> = BTreeMap::new();
     for kind in kinds {
-        by_status.entry(kind.status().as_u16()).or_default().push(kind);
+        by_status.entry(kind.status()).or_default().push(kind);
     }
     let mut responses = ResponsesBuilder::new();
     for (status, kinds) in by_status {
         let description: Vec<String> = kinds.iter().map(|k| format!("`{}`: {}", k.slug(), k.meaning())).collect();
         let examples = kinds.iter().map(|k| {
             let value = json!({
-                "type": format!("urn:roster:problem:{}", k.slug()), "title": k.title(), "status": status,
+                "type": k.urn(), "title": k.title(), "status": status,
                 "detail": k.meaning(), "instance": "urn:roster:request:6b1f-2a",
             });
             (k.slug(), utoipa::openapi::example::ExampleBuilder::new().value(Some(value)).build())
         });
         let content = ContentBuilder::new()
-            .schema(Some(Ref::from_schema_name(ProblemBody::name())))
+            .schema(Some(Ref::from_schema_name(ProblemSchema::name())))
             .examples_from_iter(examples)
             .build();
         let mut response = ResponseBuilder::new()
             .description(description.join("\n\n"))
-            .content("application/problem+json", content)
+            .content(ProblemDocument::CONTENT_TYPE, content)
             .header("x-request-id", header(Type::String, "The id of the request, as in the log."));
         if status == 401 {
             response = response.header("WWW-Authenticate", header(Type::String, "`Bearer`."));

@@ -3,32 +3,12 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use roster_admission::{
-    offline_review::{self, MAX_TEXT, Namespaces, OfflineReview, ReviewError, Reviewer},
-    policy::{self, Policies},
-};
-use roster_engine::{
-    model::{ObjectKey, json::raw::object_key},
-    reason::{Finding, Reason},
-    state::Options,
-};
-use roster_manifests::{
-    decode::{
-        self, Document, Source,
-        request::{RequestBody, ReviewRequest, read_review},
-    },
-    inventory::{Answers, Findings, Inventory, Snapshot, whole},
-};
-use roster_validation as validation;
-use serde::Serialize;
-use serde_json::value::RawValue;
+use roster_calls::Call;
 
 use super::{
     RestApp,
-    compute::{JsonAnswer, PostedBody, compute},
-    input,
-    params::Params,
-    problem::{ApiError, InputError, ProblemKind},
+    compute::{ComputedAnswer, compute},
+    problem::ApiError,
     problem_responses,
     schema::review::{ReviewAnswerSchema, ReviewBody},
 };
@@ -36,7 +16,7 @@ use super::{
 /// Review an object
 ///
 /// What the admission webhook would answer about a Service, an Endpoints object or an `EndpointSlice`: the object is
-/// changed as the mutating webhook does, then checked as the validating one does. `docs/rules.md` describes the rules;
+/// changed as the mutating webhook does, then checked as the validating one does. `docs/reference/rules.md` describes the rules;
 /// `policies` set their modes. With `oldObject` the request is an update, and what is stored already is not refused.
 /// Rules that need objects of a kind that is not posted are skipped, and the audit annotations name them.
 ///
@@ -68,186 +48,6 @@ use super::{
         problem_responses::BodyProblems,
     ),
 )]
-pub(super) async fn review(State(app): State<Arc<RestApp>>, request: Request) -> Result<JsonAnswer, ApiError> {
-    Params::read(request.uri(), &[])?;
-    compute(&app, request, move |_, posted| of_body(&posted)).await
-}
-
-/// A review, and the findings about the input.
-#[derive(Serialize)]
-struct ReviewResponse {
-    #[serde(flatten)]
-    answer: OfflineReview,
-    problems: Vec<Finding>,
-}
-
-fn of_body(posted: &PostedBody<'_>) -> Result<JsonAnswer, ApiError> {
-    let (text, source) = input::text(posted)?;
-    let json = input::json(posted, text)?;
-    match read_review(&json, &source) {
-        Ok(RequestBody::Request(request)) => {
-            let object = Document::within(&json, request.object);
-            of_request(request, &object, "/object", &source)
-        }
-        Ok(RequestBody::Objects) => {
-            let documents = decode::documents(&json, &source).map_err(|e| input::decode_error(&e))?;
-            let [one] = documents.as_slice() else {
-                let detail = format!(
-                    "the body has {} objects: post one as `object`, and the others in the fields of their kinds",
-                    documents.len()
-                );
-                return Err(ApiError::new(ProblemKind::InvalidObject, detail));
-            };
-            of_request(bare(&one.raw), one, "", &source)
-        }
-        Err(error) => Err(input::request_error(posted, error)),
-    }
-}
-
-/// A review of an object alone.
-fn bare(object: &RawValue) -> ReviewRequest<'_> {
-    ReviewRequest {
-        object,
-        old_object: None,
-        user: String::new(),
-        groups: Vec::new(),
-        namespace: String::new(),
-        policies: Vec::new(),
-        namespaces: Vec::new(),
-        known: Inventory::default(),
-    }
-}
-
-/// `at` is the JSON pointer to the object.
-fn of_request(
-    request: ReviewRequest<'_>,
-    object: &Document<'_>,
-    at: &str,
-    source: &Source<'_>,
-) -> Result<JsonAnswer, ApiError> {
-    let ReviewRequest { object: raw, old_object, user, groups, namespace, policies, namespaces, known } = request;
-    bounded(at, raw)?;
-    let mut problems = known.problems.clone();
-    source.interrupt.check()?;
-    let policies = read_policies(&policies, &mut problems)?;
-    let mut labels = Namespaces::new();
-    if policies.need_namespace_labels() {
-        for raw in namespaces {
-            bounded("namespaces", raw)?;
-            offline_review::note_namespace(raw, &object_key(raw), &mut labels);
-        }
-    }
-    let one = std::slice::from_ref(object);
-    let key = object_key(raw);
-    let tell = |_, one: &Inventory| {
-        let found = one.problems.iter().filter(|p| !offline_review::is_filled_in(p, &key));
-        problems.extend(found.cloned().map(|p| within(at, p)));
-    };
-    // The object itself is not part of the cluster.
-    let mut own = Inventory::default();
-    let own_source = Source { finds_refused: false, ..*source };
-    decode::objects(one, &own_source, &mut own, tell).map_err(|e| input::decode_error(&e))?;
-
-    source.interrupt.check()?;
-    let snapshot = Snapshot::of(&known);
-    let cluster = Answers(&snapshot);
-    source.interrupt.check()?;
-    let (user, groups, namespace) = (user.as_str(), groups.as_slice(), namespace.as_str());
-    let reviewer = Reviewer { policies: &policies, cluster: &cluster, namespaces: &labels, user, groups, namespace };
-    let answer = if key.kind == "AdmissionReview" {
-        // It contains the stored object. One beside it is not used, but must be valid.
-        let old = old_object.map_or(Ok(()), offline_review::check_old_object);
-        old.and_then(|()| reviewer.recorded(raw)).map(|(_, answer)| answer)
-    } else {
-        reviewer.object(raw, old_object)
-    };
-    let answer = match answer {
-        Ok(answer) => answer,
-        Err(ReviewError::Envelope(error)) => {
-            let why = error.to_string();
-            problems.push(within(at, Finding::new(Reason::InvalidObject, key.clone(), why.as_str())));
-            OfflineReview::undecided(&why)
-        }
-        Err(error) => return Err(unreadable(at, &error)),
-    };
-    source.interrupt.check()?;
-    let answer =
-        if answer.answers.is_none() && answer.reviewed { refused(raw, old_object, &key, at, answer) } else { answer };
-    source.interrupt.check()?;
-    problems.extend(stale_findings(known, own).into_iter().map(|finding| within(at, finding)));
-    JsonAnswer::json(&ReviewResponse { answer, problems: input::listed(&problems) })
-}
-
-/// The review with what an API server refuses of the object. A recorded review has passed one.
-fn refused(
-    object: &RawValue,
-    old: Option<&RawValue>,
-    key: &ObjectKey,
-    at: &str,
-    answer: OfflineReview,
-) -> OfflineReview {
-    let refused = validation::refusals_of_write(object, answer.object.as_ref(), old, key);
-    answer.refused_for(refused.into_iter().map(|finding| within(at, finding)).collect())
-}
-
-/// What of the object does not hold any more, compared with the rest of its cluster.
-fn stale_findings(mut known: Inventory, own: Inventory) -> Vec<Finding> {
-    let endpoints = own.endpoints.iter().map(|e| (e.key(), e.meta.name.clone()));
-    let slices = own.slices.iter().filter_map(|s| Some((s.key(), s.service_name()?.clone())));
-    let Some((key, service)) = endpoints.chain(slices).next() else { return Vec::new() };
-    known.merge(own);
-    let index = known.index_of_part();
-    let Some(entry) = index.get(&key.namespace, &service) else { return Vec::new() };
-    let pods = index.pod_names();
-    let mut findings = whole::stale_of(&index, entry, &Options::default(), &pods).findings;
-    findings.retain(|finding| finding.object == key);
-    findings
-}
-
-/// The policies of a request. One that an API server would refuse is reported and left out.
-fn read_policies(list: &[&RawValue], problems: &mut Findings) -> Result<Policies, ApiError> {
-    /// A body of 64 MiB could have 280 000, which take five seconds. A cluster has some dozens.
-    const MOST: usize = 10_000;
-    if list.len() > MOST {
-        return Err(ApiError::new(ProblemKind::TooLarge, format!("policies has more than {MOST} objects")));
-    }
-    let mut policies = Vec::new();
-    for (i, raw) in list.iter().enumerate() {
-        bounded("policies", raw)?;
-        let (policy, found) = policy::read(raw);
-        policies.extend(policy);
-        problems.extend(found.into_iter().map(|p| within(&format!("/policies/{i}"), p)));
-    }
-    let (policies, found) = Policies::new(policies);
-    problems.extend(found);
-    Ok(policies)
-}
-
-/// Limits the size of an object that is read as a whole: it takes many times the memory of its text.
-fn bounded(field: &str, raw: &RawValue) -> Result<(), ApiError> {
-    if raw.get().len() <= MAX_TEXT {
-        return Ok(());
-    }
-    let field = field.trim_start_matches('/');
-    Err(ApiError::new(ProblemKind::TooLarge, format!("an object in {field} has more than {MAX_TEXT} bytes")))
-}
-
-fn within(at: &str, problem: Finding) -> Finding {
-    let pointer = problem.pointer.unwrap_or_default();
-    Finding { pointer: Some(format!("{at}{pointer}")).filter(|p| !p.is_empty()), ..problem }
-}
-
-fn unreadable(at: &str, error: &ReviewError) -> ApiError {
-    if let ReviewError::TooLarge = error {
-        return ApiError::new(ProblemKind::TooLarge, error.to_string());
-    }
-    let pointer = match error {
-        ReviewError::Unreadable("old object", _) => "/oldObject",
-        _ => at,
-    };
-    let detail = error.to_string();
-    ApiError {
-        errors: vec![InputError::at(pointer, detail.clone())],
-        ..ApiError::new(ProblemKind::InvalidObject, detail)
-    }
+pub(super) async fn review(State(app): State<Arc<RestApp>>, request: Request) -> Result<ComputedAnswer, ApiError> {
+    compute(&app, request, Call::Review).await
 }

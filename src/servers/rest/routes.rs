@@ -13,7 +13,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     RestAccess, RestApp, cluster, compare, compat, convert, desired,
     document::{self, DocumentText, DocumentTexts},
-    explain, health, lint, observe, openapi30, plan, problem,
+    example_answers, explain, health, lint, live, observe, openapi30, page, picture, plan, problem,
     request_id::{self, NumberedRequestId},
     review,
     schema::k8s::with_definitions,
@@ -29,6 +29,7 @@ fn documented() -> OpenApiRouter<Arc<RestApp>> {
         .routes(routes!(desired::endpoints))
         .routes(routes!(desired::endpoint_slices))
         .routes(routes!(explain::explain))
+        .routes(routes!(picture::picture))
         .routes(routes!(cluster::cluster))
         .routes(routes!(view::view))
         .routes(routes!(convert::convert))
@@ -58,8 +59,10 @@ pub fn openapi_30_json() -> String {
 
 /// The document without line feeds.
 fn document_text() -> String {
+    let mut document = documented().into_openapi();
+    example_answers::add(&mut document);
     // A document of plain values always serializes.
-    let document = serde_json::to_string(&documented().into_openapi()).unwrap_or_default();
+    let document = serde_json::to_string(&document).unwrap_or_default();
     with_definitions(&document).unwrap_or_default()
 }
 
@@ -84,9 +87,12 @@ pub fn router(app: Arc<RestApp>) -> Router {
 pub fn guarded(app: Arc<RestApp>, access: RestAccess) -> Router {
     let (router, _) = documented().split_for_parts();
     let router = router
+        // The script of the page calls it, and nobody else: it is not described.
+        .route("/v1/page", routing::post(page::page))
         .with_state(app.clone())
-        .route("/", routing::get(document::index))
+        .merge(live::routes(app.clone()))
         .route("/sample", routing::get(document::sample))
+        .merge(page::files(app.live.is_some()))
         .merge(document::page())
         .layer(Extension(TEXTS))
         .layer(CatchPanicLayer::custom(problem::panicked));

@@ -1,4 +1,4 @@
-//! What `docs/rules.md` says of each example, and whether an API server says it.
+//! What `docs/reference/rules.md` says of each example, and whether an API server says it.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -28,7 +28,7 @@ struct Documented {
 impl Wanted {
     /// Reads the answers of all examples.
     pub(super) fn read() -> Self {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/rules.md");
         let text = fs::read_to_string(file).unwrap();
         let sections = text.split("\n### ").skip(1).map(|section| {
             let (code, rest) = section.split_once('\n').unwrap();

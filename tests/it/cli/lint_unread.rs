@@ -49,7 +49,7 @@ fn a_selector_is_compared_with_the_labels_of_what_cannot_be_read() {
         let ran = roster(args);
         let out = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(out.contains(wanted) && !out.contains(unwanted), "{args:?}: {}{}", ran.out, ran.err);
-        let fix = "If the message names something that cannot be read, correct that.";
+        let fix = "If the message names something unreadable, correct it.";
         assert_eq!(out.contains(fix), out.contains(" not-checked "), "{args:?}: {}", ran.out);
     }
 }

@@ -257,6 +257,13 @@ endpoints: [{addresses: [10.0.0.1], topology: {topology.kubernetes.io/zone: a}}]
         let rules: Value = findings.into_iter().map(|f| f["rule"].clone()).collect();
         assert_eq!(json!([items[0]["allowed"], items[0]["operation"], rules]), want, "{name}: {}{}", ran.out, ran.err);
     }
+    // A Service of the input does not hide the stored ones.
+    let with_other = format!("{slice}---\n{}", std::fs::read_to_string(&other).unwrap());
+    for (stored, want) in [(&service, json!([])), (&other, json!(["endpoints-orphaned"]))] {
+        let items = json(&review(&["--old", stored, "-o", "json"], &with_other))["items"].clone();
+        let stale = items[0]["stale"].as_array().cloned().unwrap_or_default();
+        assert_eq!(stale.into_iter().map(|f| f["code"].clone()).collect::<Value>(), want, "{items}");
+    }
     let bad = file(path, "bad.yaml", &STRICT.replace("enforce", "enfroce"));
     for source in ["--policy", "--old"] {
         let ran = review(&[source, &bad], FINE);

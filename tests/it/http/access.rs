@@ -69,6 +69,10 @@ async fn a_request_on_loopback_names_an_own_host() {
         (Some("roster.test"), "/v1/compat", StatusCode::OK),
         (None, "http://localhost/v1/compat", StatusCode::OK),
         (Some("evil.example:8080"), "/v1/compat", StatusCode::FORBIDDEN),
+        (Some("127.0.0.1:8080"), "/", StatusCode::OK),
+        (Some("evil.example"), "/", StatusCode::FORBIDDEN),
+        (Some("evil.example"), "/page.js", StatusCode::FORBIDDEN),
+        (Some("evil.example"), "/v1/page", StatusCode::FORBIDDEN),
         (Some("evil.example"), "/docs/", StatusCode::FORBIDDEN),
         (Some("evil.example"), "/healthz", StatusCode::FORBIDDEN),
         (Some("evil.example"), "/metrics", StatusCode::FORBIDDEN),
@@ -106,7 +110,11 @@ async fn a_call_needs_a_token_of_the_file() {
     let router = router(RestAccess { hosts: None, tokens: Some(tokens) });
     let valid = format!("Bearer {TOKEN}");
     for (path, token, want) in [
-        ("/", None, StatusCode::TEMPORARY_REDIRECT),
+        ("/", None, StatusCode::OK),
+        ("/page.css", None, StatusCode::OK),
+        ("/page.js", None, StatusCode::OK),
+        ("/picture.css", None, StatusCode::OK),
+        ("/v1/page", None, StatusCode::UNAUTHORIZED),
         ("/docs", None, StatusCode::SEE_OTHER),
         ("/docs/", None, StatusCode::OK),
         ("/docs/swagger-ui-bundle.js", None, StatusCode::OK),
@@ -236,25 +244,37 @@ async fn tls_tokens_and_client_certificates_protect_an_address_that_others_reach
     let (bare, valid) = (ask(""), ask(&format!("authorization: Bearer {TOKEN}\r\n")));
     let wrong = ask("authorization: Bearer wrong-token-of-the-tests\r\n");
     for (name, access, client, request, want) in [
-        ("TLS alone", AccessOptions { tls: tls(false), token_file: None }, anybody(), &bare, "HTTP/1.1 200"),
+        (
+            "TLS alone",
+            AccessOptions { tls: tls(false), token_file: None, ..AccessOptions::default() },
+            anybody(),
+            &bare,
+            "HTTP/1.1 200",
+        ),
         (
             "a token",
-            AccessOptions { tls: tls(false), token_file: Some(folder.path("token")) },
+            AccessOptions { tls: tls(false), token_file: Some(folder.path("token")), ..AccessOptions::default() },
             anybody(),
             &valid,
             "HTTP/1.1 200",
         ),
         (
             "another token",
-            AccessOptions { tls: tls(false), token_file: Some(folder.path("token")) },
+            AccessOptions { tls: tls(false), token_file: Some(folder.path("token")), ..AccessOptions::default() },
             anybody(),
             &wrong,
             "HTTP/1.1 401",
         ),
-        ("no client certificate", AccessOptions { tls: tls(true), token_file: None }, anybody(), &bare, ""),
+        (
+            "no client certificate",
+            AccessOptions { tls: tls(true), token_file: None, ..AccessOptions::default() },
+            anybody(),
+            &bare,
+            "",
+        ),
         (
             "a client certificate",
-            AccessOptions { tls: tls(true), token_file: None },
+            AccessOptions { tls: tls(true), token_file: None, ..AccessOptions::default() },
             anybody().showing(&identity),
             &bare,
             "HTTP/1.1 200",
@@ -276,7 +296,7 @@ async fn tls_tokens_and_client_certificates_protect_an_address_that_others_reach
 async fn what_is_open_is_said_in_one_line() {
     let folder = Folder::new();
     folder.write("token", TOKEN);
-    let token = || AccessOptions { tls: None, token_file: Some(folder.path("token")) };
+    let token = || AccessOptions { token_file: Some(folder.path("token")), ..AccessOptions::default() };
     for (listen, access, want) in [
         ("127.0.0.1:0", AccessOptions::default(), ""),
         ("127.0.0.1:0", token(), ""),

@@ -406,7 +406,7 @@ async fn a_service_that_the_body_does_not_have_is_not_found() {
         ("acme/web", 404, format!("{none} acme/web; did you mean shop/web?")),
         ("shop/database", 404, format!("{none} shop/database")),
     ] {
-        for path in ["/v1/plan", "/v1/explain", "/v1/endpoints", "/v1/endpointslices"] {
+        for path in ["/v1/plan", "/v1/explain", "/v1/picture", "/v1/endpoints", "/v1/endpointslices"] {
             let answer = post(&router, &format!("{path}?service={query}"), JSON, body.clone()).await;
             assert_eq!(answer.status, status, "{path} {query}: {}", answer.text());
             if status == 404 {

@@ -7,6 +7,9 @@ mod convert;
 mod defaults;
 mod document;
 mod lint;
+mod live;
+mod page;
+mod picture;
 mod review;
 mod server;
 mod telemetry;
@@ -188,7 +191,7 @@ async fn nothing_is_planned_for_a_service_of_which_something_cannot_be_read() {
         let mut items = good.clone();
         *items[at].pointer_mut(field).unwrap() = "80".into();
         let list = json!({ "kind": "List", "items": items }).to_string();
-        for path in ["/v1/plan", "/v1/endpoints", "/v1/endpointslices", "/v1/explain"] {
+        for path in ["/v1/plan", "/v1/endpoints", "/v1/endpointslices", "/v1/explain", "/v1/picture"] {
             let answer = post(&router, &format!("{path}?service=shop/web"), JSON, list.clone()).await;
             assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{path}: {}", answer.text());
             assert_eq!(answer.json()["errors"][0]["pointer"], format!("/items/{at}{field}"), "{}", answer.text());

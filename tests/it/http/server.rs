@@ -241,10 +241,10 @@ async fn the_delay_ends_by_itself() {
     }
 }
 
-/// The table of limits in `docs/rest.md` and the code are one.
+/// The table of limits in `docs/reference/rest.md` and the code are one.
 #[test]
 fn the_documented_limits_are_those_of_the_code() {
-    let document = include_str!("../../../docs/rest.md");
+    let document = include_str!("../../../docs/reference/rest.md");
     let ServeOptions { limits, server, .. } = ServeOptions::default();
     let ServerOptions { max_connections, head_timeout, write_timeout, drain, .. } = server;
     let seconds = |d: Duration| format!("{} s", d.as_secs());
@@ -285,6 +285,6 @@ fn the_documented_limits_are_those_of_the_code() {
     ];
     for (what, value) in rows {
         let row = format!("| {what} | {value} |");
-        assert!(document.contains(&row), "docs/rest.md has no row {row}");
+        assert!(document.contains(&row), "docs/reference/rest.md has no row {row}");
     }
 }

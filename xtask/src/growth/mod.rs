@@ -26,7 +26,7 @@ use cases::{CaseResult, measure_all};
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Also pairs on the command line, the largest bodies that are allowed, and the inputs of the fuzz targets; and write the
-    /// tables of docs/growth.md
+    /// tables of docs/explanation/growth.md
     #[arg(long)]
     all: bool,
     /// Only cases whose names contain this text

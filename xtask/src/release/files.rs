@@ -56,7 +56,7 @@ pub(super) fn package() -> Result<Value> {
 }
 
 /// The address of the repository, from `Cargo.toml`.
-pub(super) fn repository() -> Result<String> {
+pub(crate) fn repository() -> Result<String> {
     let package = package()?;
     let address = |key: &str| package[key].as_str().with_context(|| format!("Cargo.toml has no `{key}`"));
     let repository = address("repository")?.trim_end_matches('/');

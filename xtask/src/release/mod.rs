@@ -33,6 +33,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 pub(crate) use self::architecture::Architecture;
+pub(crate) use self::files::repository;
 use self::publish::{NO_CRANE, NO_HELM};
 use self::signatures::{Key, NO_COSIGN};
 use crate::command::{capture, has};

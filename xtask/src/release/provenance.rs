@@ -35,7 +35,7 @@ fn statement(release: &Release, repository: &str, subjects: &[Value], materials:
         "predicateType": PREDICATE_TYPE,
         "predicate": {
             "buildDefinition": {
-                "buildType": format!("{repository}/blob/{}/docs/release.md", release.commit),
+                "buildType": format!("{repository}/blob/{}/docs/reference/release.md", release.commit),
                 "externalParameters": { "command": "cargo xtask release", "repository": repository, "version": release.version },
                 "internalParameters": { "SOURCE_DATE_EPOCH": release.epoch },
                 "resolvedDependencies": dependencies,

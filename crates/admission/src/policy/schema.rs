@@ -121,7 +121,7 @@ fn rules() -> Value {
             "type": "object",
             "required": ["name", "mode"],
             "properties": {
-                "name": {"type": "string", "enum": codes, "description": "Code of the rule, as in docs/rules.md."},
+                "name": {"type": "string", "enum": codes, "description": "Code of the rule, as in docs/reference/rules.md."},
                 "mode": mode("The mode of the rule."),
             },
         },

@@ -1,6 +1,8 @@
 //! What is wrong with a Service, in a few words: its warnings and errors by code, the one to look at first in front.
 
-use super::explanation::{Cause, Explanation, PodState};
+use std::collections::BTreeSet;
+
+use super::explanation::{Cause, Explanation, PodState, PodVerdict};
 use crate::{
     model::Text,
     phrase::counted,
@@ -17,6 +19,8 @@ pub struct Diagnosis {
     pub causes: Vec<DiagnosedCause>,
     /// If nothing is wrong and something is not served nevertheless: why.
     pub note: Option<DiagnosedCause>,
+    /// What else keeps pod ports from being served without being wrong, such as that pods are shutting down; each code once.
+    pub others: Vec<DiagnosedCause>,
 }
 
 /// A warning or an error of a Service.
@@ -44,7 +48,9 @@ impl Diagnosis {
             first
         });
         let note = if causes.is_empty() { note(explanation) } else { None };
-        Self { causes, note }
+        let is_said = |code| note.iter().chain(&causes).any(|cause| cause.code == code);
+        let others = unserved(explanation).into_iter().filter(|cause| !is_said(cause.code)).collect();
+        Self { causes, note, others }
     }
 
     /// What to look at first.
@@ -95,25 +101,40 @@ fn nearest_miss(reasons: &[Cause]) -> Option<&Cause> {
     reasons.iter().find(|cause| matches!(cause.code, Reason::LabelDiffers | Reason::OtherNamespace))
 }
 
-/// The warnings and errors about pods: for each code the first pod, what it means there, and how many other pods have it.
+/// The warnings and errors about pods.
 fn of_pods(explanation: &Explanation) -> Vec<DiagnosedCause> {
+    let all = explanation.rows.iter().flat_map(|row| row.reasons.iter().map(move |cause| (&row.pod, cause)));
+    by_code(all.filter(|(_, cause)| cause.severity > Severity::Info))
+}
+
+/// Why pod ports are served in no list, by their decisive reasons.
+fn unserved(explanation: &Explanation) -> Vec<DiagnosedCause> {
+    let port_of = |row: &PodVerdict| row.port.as_ref().map(|port| (port.name.clone(), port.port));
+    let of_pod = explanation.rows.chunk_by(|a, b| a.pod == b.pod).flat_map(|rows| {
+        let served: BTreeSet<_> = rows.iter().filter(|row| row.served).map(port_of).collect();
+        // A row of Endpoints is ready, and never served: kube-proxy reads slices only.
+        let unserved = rows.iter().filter(move |row| row.state != PodState::Ready && !served.contains(&port_of(row)));
+        unserved.filter_map(|row| Some((&row.pod, row.reasons.first()?)))
+    });
+    by_code(of_pod)
+}
+
+/// For each code the first pod, what it means there, and how many other pods have it. The causes come pod by pod.
+fn by_code<'a>(causes: impl Iterator<Item = (&'a Text, &'a Cause)>) -> Vec<DiagnosedCause> {
     struct Affected<'a> {
         first: (&'a Text, &'a Cause),
         last: &'a Text,
         pods: usize,
     }
     let mut all: Vec<Affected<'_>> = Vec::new();
-    // Rows come pod by pod.
-    for row in &explanation.rows {
-        for cause in row.reasons.iter().filter(|cause| cause.severity > Severity::Info) {
-            match all.iter_mut().find(|known| known.first.1.code == cause.code) {
-                None => all.push(Affected { first: (&row.pod, cause), last: &row.pod, pods: 1 }),
-                Some(known) if *known.last != row.pod => {
-                    known.last = &row.pod;
-                    known.pods += 1;
-                }
-                Some(_) => {}
+    for (pod, cause) in causes {
+        match all.iter_mut().find(|known| known.first.1.code == cause.code) {
+            None => all.push(Affected { first: (pod, cause), last: pod, pods: 1 }),
+            Some(known) if *known.last != *pod => {
+                known.last = pod;
+                known.pods += 1;
             }
+            Some(_) => {}
         }
     }
     all.into_iter().map(|Affected { first: (pod, cause), pods, .. }| of_pod(pod, pods, cause)).collect()
@@ -130,12 +151,7 @@ fn of_pod(pod: &Text, pods: usize, cause: &Cause) -> DiagnosedCause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        explain::{PodState, PodVerdict, Summary},
-        model::Family,
-        profile::Minor,
-        record::Scope,
-    };
+    use crate::{explain::Summary, model::Family, profile::Minor, record::Scope};
 
     /// An explanation with these causes of the Service, and one cause for each of these pods.
     fn explanation(reasons: &[(Reason, &str)], pods: &[(&str, Reason, &str)]) -> Explanation {
@@ -146,6 +162,7 @@ mod tests {
             served: *code == Reason::Ready,
             state: PodState::Absent,
             reasons: vec![Cause::new(*code, *detail)],
+            is_last_resort: false,
         };
         Explanation {
             service: None,
@@ -192,9 +209,27 @@ mod tests {
             ("a pod less", &[], &[("a", Ready, ""), ("b", PodEnded, "")], &["pod-ended b"]),
         ] {
             let diagnosis = Diagnosis::of(&explanation(reasons, pods));
+            assert_eq!(diagnosis.others, [], "{name}");
             let got: Vec<String> =
                 diagnosis.causes.iter().chain(&diagnosis.note).map(|c| format!("{} {}", c.code, c.detail)).collect();
             assert_eq!(got, want, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_wrong_and_serves_nothing_is_said_as_well() {
+        use Reason::{NotReady, PodEnded, Ready, Terminating};
+        for (pods, want) in [
+            (&[("a", Ready, ""), ("b", NotReady, "")][..], &[][..]),
+            (
+                &[("a", NotReady, ""), ("b", Terminating, "it is shutting down"), ("c", Terminating, "")],
+                &["terminating b and 1 other pod: it is shutting down"],
+            ),
+            (&[("a", PodEnded, ""), ("b", Terminating, "")], &["terminating b"]),
+        ] {
+            let others = Diagnosis::of(&explanation(&[], pods)).others;
+            let got: Vec<String> = others.iter().map(|c| format!("{} {}", c.code, c.detail)).collect();
+            assert_eq!(got, want, "{pods:?}");
         }
     }
 }

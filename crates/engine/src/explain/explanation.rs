@@ -112,6 +112,9 @@ pub struct PodVerdict {
     pub state: PodState,
     /// Why: at least one cause, the decisive one first.
     pub reasons: Vec<Cause>,
+    /// Whether kube-proxy uses it for as long as it runs, because no pod of the list is ready: for pictures and pages.
+    #[serde(skip)]
+    pub is_last_resort: bool,
 }
 
 impl PodVerdict {
@@ -171,13 +174,16 @@ pub struct Cause {
     /// For [`Reason::LabelDiffers`]: the labels that differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<LabelMiss>,
+    /// For [`Reason::LabelDiffers`]: how many pods differ in this way, for pictures.
+    #[serde(skip)]
+    pub pods: usize,
 }
 
 impl Cause {
     /// A cause with the severity and the fix of its code.
     pub fn new(code: Reason, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        Self { code, severity: code.severity(), detail, fix: code.fix(), object: None, labels: Vec::new() }
+        Self { code, severity: code.severity(), detail, fix: code.fix(), object: None, labels: Vec::new(), pods: 0 }
     }
 
     /// A finding about a stored object of `service`, whose name is part of the detail: a Service has several.

@@ -12,6 +12,7 @@ mod diagnosis;
 mod explanation;
 mod pod_relation;
 mod selector_misses;
+mod served_totals;
 mod service_causes;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use explanation::{
 };
 pub use pod_relation::PodRelation;
 pub use selector_misses::LabelGroups;
+pub use served_totals::ServedTotals;
 
 use std::borrow::Cow;
 

@@ -222,6 +222,7 @@ fn difference(selector: &Labels, count: usize, pod: &Pod) -> Cause {
     Cause {
         object: Some(pod.key()),
         labels: differs.into_iter().map(label).collect(),
+        pods: count,
         ..Cause::new(Reason::LabelDiffers, format!("pod {}{more}: {}", pod.name(), texts.join("; ")))
     }
 }

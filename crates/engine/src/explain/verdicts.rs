@@ -20,6 +20,10 @@ pub(super) struct VerdictTable {
     pub(super) omitted: usize,
     /// Pods × ports that kube-proxy sends traffic to, because of some list.
     pub(super) served: usize,
+    /// Whether a pod serves a port in a list, for each list all ports.
+    served_ports: Vec<bool>,
+    /// The verdicts on pods that serve while they shut down, each with its place in `served_ports`.
+    ending: Vec<(usize, usize)>,
     /// Whether there are slices: kube-proxy reads nothing else.
     has_slices: bool,
     seen: usize,
@@ -52,6 +56,7 @@ pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut 
     let mut lists: Vec<&Scope> = records.iter().map(|r| &r.scope).collect();
     lists.sort_unstable();
     lists.dedup();
+    table.served_ports = vec![false; ports * lists.len()];
     table.counts = lists.iter().map(|s| ScopeCounts::none(**s)).collect();
     table.has_slices = lists.iter().any(|list| matches!(list, Scope::Slices(_)));
     let mut explained = 0;
@@ -70,6 +75,7 @@ pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut 
         explained += table.add(&place, next..ports, of_pod, &[]);
     }
     table.ports.iter_mut().for_each(PortTally::finish_pod);
+    table.explain_ending();
     let total = known.saturating_mul(ports).saturating_mul(table.counts.len());
     table.omitted += total.saturating_sub(explained);
     table
@@ -107,7 +113,10 @@ impl VerdictTable {
         };
         self.counts[place.list].count(state, served, ports.len());
         records.sort_by_key(|r| state_of(r.reason, first.scope) != Some(state));
+        let is_ending = state == PodState::Terminating && !served && place.pod.ready();
         for port in ports {
+            let in_list = place.list * self.ports.len() + port;
+            self.served_ports[in_list] |= served;
             let tally = &mut self.ports[port];
             if first.scope != Scope::Endpoints || !self.has_slices {
                 tally.count_reason(place.index, records[0].reason);
@@ -128,11 +137,32 @@ impl VerdictTable {
                 served,
                 state,
                 reasons: records.iter().map(|r| Cause::new(r.reason, r.detail.clone())).collect(),
+                is_last_resort: false,
             };
+            if is_ending {
+                self.ending.push((self.verdicts.len(), in_list));
+            }
             self.text += verdict.text();
             self.verdicts.push(verdict);
         }
         asked
+    }
+
+    /// Says what becomes of connections to pods that serve while they shut down: kube-proxy uses them only if no pod is ready.
+    fn explain_ending(&mut self) {
+        for (place, in_list) in std::mem::take(&mut self.ending) {
+            let Some(verdict) = self.verdicts.get_mut(place) else { continue };
+            let is_replaced = self.served_ports.get(in_list).copied().unwrap_or_default();
+            let detail = if is_replaced {
+                "it is shutting down, and gets no new connections"
+            } else {
+                "it is shutting down, and still serves: kube-proxy uses it while no pod is ready"
+            };
+            verdict.is_last_resort = !is_replaced;
+            for cause in verdict.reasons.iter_mut().filter(|cause| cause.code == Reason::Terminating) {
+                detail.clone_into(&mut cause.detail);
+            }
+        }
     }
 }
 

@@ -35,7 +35,7 @@ mod viewpoint;
 pub use hints::HintsIgnored;
 pub use merged_endpoints::{EndpointUse, ProxyEndpoint, ViewedEndpoint};
 pub use node_matrix::{MatrixCell, MatrixRow, NodeMatrix};
-pub use openyurt::{POOL_OF_NODE, YURT_TOPOLOGY, YurtView};
+pub use openyurt::{POOL_OF_NODE, YURT_DISCARD, YURT_LISTEN, YURT_TOPOLOGY, YurtView};
 pub use port_view::{PortView, Verdict};
 pub use proxied_service::{NotProxied, cluster_ip, not_proxied, other_proxy};
 pub use proxy_view::{ProxyView, ViewTooLarge};

@@ -20,9 +20,9 @@ const ZONE_TOPOLOGY: &str = "kubernetes.io/zone";
 /// Label of a node: its pool.
 pub const POOL_OF_NODE: &str = "apps.openyurt.io/nodepool";
 /// Annotation of a Service of type `LoadBalancer` that edge nodes do not serve, if `true`.
-const DISCARD: &str = "svc.openyurt.io/discard";
+pub const YURT_DISCARD: &str = "svc.openyurt.io/discard";
 /// Annotation of a Service with node ports: the pools that serve it, and with `-` those that do not.
-const LISTEN: &str = "nodeport.openyurt.io/listen";
+pub const YURT_LISTEN: &str = "nodeport.openyurt.io/listen";
 /// A Service that edge nodes never serve.
 const TUNNEL: (&str, &str) = ("kube-system", "x-tunnel-server-internal-svc");
 
@@ -83,19 +83,19 @@ impl<'a> YurtView<'a> {
     /// Whether the pool of the node decides about a Service.
     pub fn depends_on_pool(service: &Service) -> bool {
         let topology = service.meta.annotations.get(YURT_TOPOLOGY).map(Text::as_str);
-        matches!(topology, Some(POOL_TOPOLOGY | ZONE_TOPOLOGY)) || service.meta.annotations.contains_key(LISTEN)
+        matches!(topology, Some(POOL_TOPOLOGY | ZONE_TOPOLOGY)) || service.meta.annotations.contains_key(YURT_LISTEN)
     }
 
     /// Why kube-proxy of the node does not see a Service (filters `discardcloudservice`, `nodeportisolation`).
     pub fn hides(&self, service: &Service) -> Option<Reason> {
         let is_discarded = service.kind == ServiceType::LoadBalancer
-            && service.meta.annotations.get(DISCARD).is_some_and(|discard| discard == "true");
+            && service.meta.annotations.get(YURT_DISCARD).is_some_and(|discard| discard == "true");
         let is_tunnel = (service.meta.namespace.as_str(), service.meta.name.as_str()) == TUNNEL;
         if is_discarded || is_tunnel {
             return Some(Reason::CloudService);
         }
         let has_node_ports = matches!(service.kind, ServiceType::NodePort | ServiceType::LoadBalancer);
-        let listen = service.meta.annotations.get(LISTEN).filter(|_| has_node_ports)?;
+        let listen = service.meta.annotations.get(YURT_LISTEN).filter(|_| has_node_ports)?;
         let pool = pool_of(self.at)?;
         (!listens(listen, pool)).then_some(Reason::NodePortIsolated)
     }

@@ -94,6 +94,11 @@ impl<'a> ServiceView<'a> {
         self.ports().map(|(_, port)| ServiceUse::of(port, self.unseen)).min_by_key(|port| (port.used, port.internal))
     }
 
+    /// How many ready endpoints do not reach kube-proxy.
+    pub(crate) fn unseen(&self) -> usize {
+        self.unseen
+    }
+
     /// The worst severity of the findings.
     pub fn severity(&self) -> Severity {
         self.findings.iter().map(|f| f.severity).max().unwrap_or(Severity::Info)

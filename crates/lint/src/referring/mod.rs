@@ -1,16 +1,23 @@
 //! The objects that refer to Services and pods: routes, webhooks, monitors, budgets. The decoder does not read them.
 
 mod backends;
+mod foreign_scalers;
 mod grants;
 mod selectors;
+mod webhooks;
 
-use roster_manifests::inventory::workloads::{Comparison, NamedService, SelectedObjects, ServiceReference};
+use roster_manifests::inventory::{
+    GATEWAY,
+    workloads::{Comparison, NamedService, SelectedObjects},
+};
 use serde::Deserialize;
 
+pub use self::webhooks::{RequiredService, required_services};
 pub(crate) use self::{
-    backends::{Backend, BackendPort},
+    backends::Backend,
     grants::Grants,
     selectors::{Selecting, SelectingKind},
+    webhooks::{ClosedWebhook, closed as closed_webhooks, find_unserved},
 };
 use crate::reviewed_object::ReviewedObject;
 
@@ -23,6 +30,8 @@ pub(crate) struct ReferringObjects<'a> {
     pub(crate) grants: Grants,
     /// The selectors of monitors and budgets, each with what it selects in each of its namespaces; with nothing if it is not known.
     pub(crate) selecting: Vec<(Selecting, Vec<SelectedObjects>)>,
+    /// The admission webhooks that fail closed.
+    pub(crate) webhooks: Vec<ClosedWebhook>,
 }
 
 /// An object that is read.
@@ -62,8 +71,6 @@ const KINDS: [(&str, &str); 15] = [
     ("PodDisruptionBudget", "policy"),
 ];
 
-/// The group of the Gateway API.
-const GATEWAY: &str = "gateway.networking.k8s.io";
 /// The group of the Prometheus operator.
 const MONITORING: &str = "monitoring.coreos.com";
 
@@ -121,10 +128,6 @@ pub(crate) fn read<'a>(
         let found = services.find(&backend.service);
         (backend, found)
     });
-    ReferringObjects { backends: named.collect(), grants, selecting: selectors::selected(selecting, comparison) }
-}
-
-/// A reference of a document.
-fn reference(of: ReferringObject<'_>, namespace: &str, name: &str) -> ServiceReference {
-    ServiceReference { document: of.document, namespace: namespace.into(), name: name.into() }
+    let selecting = selectors::selected(selecting, comparison);
+    ReferringObjects { backends: named.collect(), grants, selecting, webhooks: Vec::new() }
 }

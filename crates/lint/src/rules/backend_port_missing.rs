@@ -1,23 +1,26 @@
 //! A port that an Ingress, a route or a webhook names, and that its Service does not have.
 
+use std::collections::BTreeMap;
+
 use roster_engine::{
-    model::{Service, ServiceType, TargetPort, json::message::shortened},
+    model::{Service, json::message::shortened},
     reason::Severity,
 };
-use roster_manifests::inventory::workloads::NamedService;
+use roster_manifests::inventory::{BackendPort, ServicePorts, workloads::NamedService};
 
 use crate::{
-    referring::{Backend, BackendPort, ReferringObjects},
+    referring::{Backend, ReferringObjects},
     rule::{LintRule, RuleFault},
 };
 
-pub(super) static RULE: LintRule = LintRule {
+pub(crate) static RULE: LintRule = LintRule {
     code: "backend-port-missing",
     severity: Severity::Warning,
-    meaning: "The Service that an Ingress, a route of the Gateway API, a webhook configuration, an APIService or a conversion \
-              webhook names does not have the port: requests fail. The port is one of the Service, and not the targetPort of \
-              its pods; without one, an API server uses 443. A route without one is an error: the schema of the Gateway API refuses it.",
-    fix: "Use the number or the name of a port of the Service.",
+    meaning: "The Service exists, but it does not have the named port: requests fail. The reference comes from \
+              an Ingress, a Gateway API route, a webhook configuration, an APIService or a conversion webhook. \
+              It means a Service port, and not a targetPort. A webhook or an APIService without a port gets \
+              443. A route without a port is an error, because the Gateway API's schema refuses it.",
+    fix: "Use the number or the name of a Service port.",
     example: "\
 apiVersion: networking.k8s.io/v1
 kind: Ingress
@@ -42,26 +45,28 @@ spec:
     check,
 };
 
-/// How many ports of a Service are named.
-const SHOWN: usize = 5;
-/// Most comparisons of backends with ports: those after them are not compared.
+/// Most comparisons of backends with versions of their Services: those after them are not compared.
 const MAX_COMPARISONS: usize = 1 << 24;
 
 fn check(objects: &ReferringObjects<'_>, faults: &mut Vec<RuleFault>) {
     let mut left = MAX_COMPARISONS;
+    // Many backends may name one Service. No output depends on the order.
+    let mut ports_of: BTreeMap<*const Service, ServicePorts<'_>> = BTreeMap::new();
     for (backend, found) in &objects.backends {
         if backend.port.is_none() && backend.kind.ends_with("Route") {
             faults.push(without_port(backend));
         }
         let (NamedService::Found(versions), Some(port)) = (found, &backend.port) else { continue };
-        let ports = versions.iter().map(|service| service.ports.len()).sum();
-        let Some(rest) = left.checked_sub(ports) else { return };
+        let Some(rest) = left.checked_sub(versions.len()) else { return };
         left = rest;
+        for service in versions {
+            ports_of.entry(std::ptr::from_ref(*service)).or_insert_with(|| ServicePorts::of(service));
+        }
+        let ports = |service: &&Service| ports_of.get(&std::ptr::from_ref(*service));
         // Of several versions, one that fits is enough.
-        if let Some(service) =
-            versions.first().filter(|_| !versions.iter().any(|service| has_port(service, &port.port)))
-        {
-            faults.push(fault(backend, port, service));
+        let is_there = versions.iter().filter_map(ports).any(|ports| ports.have(port));
+        if let Some(ports) = versions.first().and_then(ports).filter(|_| !is_there) {
+            faults.push(fault(backend, port, ports));
         }
     }
 }
@@ -73,55 +78,9 @@ fn without_port(backend: &Backend) -> RuleFault {
     RuleFault { document: backend.service.document, pointer: backend.pointer.clone(), severity, message }
 }
 
-fn has_port(service: &Service, port: &TargetPort) -> bool {
-    // An ExternalName is another server; and what lacks its ports has a finding of its own.
-    service.kind == ServiceType::ExternalName
-        || (service.ports.is_empty() && !service.declared_headless())
-        || service.ports.iter().any(|of| match port {
-            TargetPort::Number(number) => of.port == *number,
-            TargetPort::Name(name) => of.name == *name,
-        })
-}
-
-fn fault(backend: &Backend, BackendPort { port, field }: &BackendPort, service: &Service) -> RuleFault {
-    let name = &backend.service.name;
-    let wanted = match port {
-        TargetPort::Number(number) if field.is_empty() => format!("port {number}, which is used if none is written"),
-        TargetPort::Number(number) => format!("port {number}"),
-        TargetPort::Name(name) => format!("port named {}", shortened(name)),
-    };
-    let message = format!("the Service {name} has no {wanted}; {}{}", ports_of(service), hint(service, port));
-    let pointer = format!("{}{field}", backend.pointer);
-    RuleFault { document: backend.service.document, pointer, severity: None, message }
-}
-
-/// The ports of a Service, in words.
-fn ports_of(service: &Service) -> String {
-    let text = |port: &roster_engine::model::ServicePort| match port.name.as_str() {
-        "" => port.port.to_string(),
-        name => format!("{} ({})", port.port, shortened(name)),
-    };
-    let shown: Vec<String> = service.ports.iter().take(SHOWN).map(text).collect();
-    match service.ports.len() {
-        0 => "it has no ports".to_owned(),
-        1 => format!("its port is {}", shown.join("")),
-        all if all > SHOWN => format!("its ports are {} and {} more", shown.join(", "), all - SHOWN),
-        _ => format!("its ports are {}", shown.join(", ")),
-    }
-}
-
-/// What was probably meant.
-fn hint(service: &Service, port: &TargetPort) -> String {
-    let is_target = |of: &&roster_engine::model::ServicePort| of.target_port == *port;
-    let meant = service.ports.iter().find(is_target);
-    meant.map_or_else(String::new, |of| format!(", whose targetPort is {}", target_text(&of.target_port)))
-}
-
-fn target_text(port: &TargetPort) -> String {
-    match port {
-        TargetPort::Number(number) => number.to_string(),
-        TargetPort::Name(name) => shortened(name).into_owned(),
-    }
+fn fault(backend: &Backend, port: &BackendPort, ports: &ServicePorts<'_>) -> RuleFault {
+    let pointer = format!("{}{}", backend.pointer, port.field);
+    RuleFault { document: backend.service.document, pointer, severity: None, message: ports.miss(port) }
 }
 
 #[cfg(test)]

@@ -11,12 +11,13 @@ use crate::{
     rule::{LintRule, RuleFault},
 };
 
-pub(super) static RULE: LintRule = LintRule {
+pub(crate) static RULE: LintRule = LintRule {
     code: "backend-service-missing",
     severity: Severity::Warning,
-    meaning: "No manifest has the Service that an Ingress, a route of the Gateway API, a webhook configuration, an APIService \
-              or a conversion webhook names, though its namespace has others: requests fail.",
-    fix: "Name a Service of the namespace, or add it to what is read.",
+    meaning: "No manifest has the named Service, though you have other Services from its namespace: requests \
+              fail. The reference comes from an Ingress, a Gateway API route, a webhook configuration, an \
+              APIService or a conversion webhook.",
+    fix: "Name an existing Service, or add it to the input.",
     example: "\
 apiVersion: networking.k8s.io/v1
 kind: Ingress

@@ -11,8 +11,8 @@ use crate::{
 pub(super) static RULE: LintRule = LintRule {
     code: "budget-selects-nothing",
     severity: Severity::Warning,
-    meaning: "No workload and no pod of the namespace has the labels that a PodDisruptionBudget selects: it protects nothing \
-              while nodes are drained.",
+    meaning: "The PodDisruptionBudget's selector fits no workload and no pod in its namespace. It does not \
+              protect anything while nodes are drained.",
     fix: "Compare the selector with the labels of the pod template.",
     example: "\
 apiVersion: policy/v1

@@ -8,6 +8,10 @@ mod monitor_selects_nothing;
 mod reference_grant_missing;
 #[cfg(test)]
 mod tests;
+mod webhook_unserved;
+
+pub(crate) use backend_port_missing::RULE as BACKEND_PORT_MISSING;
+pub(crate) use backend_service_missing::RULE as BACKEND_SERVICE_MISSING;
 
 use crate::rule::LintRule;
 
@@ -20,5 +24,6 @@ impl LintRule {
         &monitor_port_missing::RULE,
         &monitor_selects_nothing::RULE,
         &reference_grant_missing::RULE,
+        &webhook_unserved::RULE,
     ];
 }

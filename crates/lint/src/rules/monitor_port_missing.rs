@@ -14,9 +14,10 @@ use crate::{
 pub(super) static RULE: LintRule = LintRule {
     code: "monitor-port-missing",
     severity: Severity::Warning,
-    meaning: "No Service that a ServiceMonitor selects has a port of this name, or no container of the pods that a PodMonitor \
-              selects: nothing is scraped there.",
-    fix: "Use the name of a port of the Service, and not of its pods, in a ServiceMonitor; and that of a container's port in a PodMonitor.",
+    meaning: "The ServiceMonitor's Services, or the PodMonitor's pods, have no port with this name. Prometheus \
+              scrapes nothing there.",
+    fix: "In a ServiceMonitor, use the name of a Service port. In a PodMonitor, use the name of a container \
+          port.",
     example: "\
 apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor

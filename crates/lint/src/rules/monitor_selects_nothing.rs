@@ -11,10 +11,11 @@ use crate::{
 pub(super) static RULE: LintRule = LintRule {
     code: "monitor-selects-nothing",
     severity: Severity::Warning,
-    meaning: "No Service has the labels that a ServiceMonitor selects, or no workload and no pod those of a PodMonitor, in the \
-              namespaces in which it looks: nothing is scraped. A ServiceMonitor selects Services by their own labels, and not \
-              by their selectors.",
-    fix: "Compare the selector with `metadata.labels` of the Service or of the pod template, and namespaceSelector with their namespaces.",
+    meaning: "The monitor's selector fits no Service (ServiceMonitor), or no workload and no pod (PodMonitor), \
+              in its namespaces. Prometheus scrapes nothing. A ServiceMonitor compares the Services' own \
+              labels, and not their selectors.",
+    fix: "Compare the selector with `metadata.labels` in the Service or in the pod template. Compare \
+          namespaceSelector with their namespaces.",
     example: "\
 apiVersion: monitoring.coreos.com/v1
 kind: ServiceMonitor

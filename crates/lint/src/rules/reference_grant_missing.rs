@@ -11,9 +11,9 @@ use crate::{
 pub(super) static RULE: LintRule = LintRule {
     code: "reference-grant-missing",
     severity: Severity::Warning,
-    meaning: "A route of the Gateway API refers to a Service of another namespace, and no ReferenceGrant of that namespace \
-              allows it: gateways answer with 500.",
-    fix: "Add a ReferenceGrant to the namespace of the Service, with the kind and the namespace of the route in `from`, and \
+    meaning: "The route's backend is a Service in another namespace, and no ReferenceGrant there allows it. \
+              Gateways answer with 500.",
+    fix: "Add a ReferenceGrant to the Service's namespace: the route's kind and namespace in `from`, and \
           `{group: \"\", kind: Service}` in `to`.",
     example: "\
 apiVersion: gateway.networking.k8s.io/v1

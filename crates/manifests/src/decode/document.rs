@@ -1,6 +1,6 @@
 //! An object as raw JSON, with the places of its fields.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use roster_engine::model::json::{pointer::Pointer, raw::object_key};
 use serde_json::value::RawValue;
@@ -16,6 +16,8 @@ pub struct Document<'a> {
     /// Its line, from 1.
     pub line: usize,
     pub(super) at: Position,
+    /// The bytes that it takes in the text of all objects, without a type from its list.
+    pub(super) span: Range<usize>,
     /// Whether its text has the lines of the input.
     has_lines: bool,
     /// How many bytes the type from its list takes, which follows the first one of its text.
@@ -43,6 +45,7 @@ impl<'a> Document<'a> {
             raw,
             line: at.line,
             at,
+            span: 0..0,
             has_lines: added.is_some(),
             added: added.unwrap_or_default(),
             is_block: false,

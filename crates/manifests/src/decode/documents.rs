@@ -128,8 +128,11 @@ impl<'a> Documents<'a, '_> {
         if self.list.len() >= self.source.max_objects {
             return Err(at.error(self.source.name, DecodeReason::TooManyObjects(self.source.max_objects)));
         }
+        let start = (raw.get().as_ptr() as usize).saturating_sub(self.json.as_ptr() as usize);
+        let span = start..start + raw.get().len();
         let (raw, added) = if of.kind.is_empty() { with_type(raw, meta) } else { (Cow::Borrowed(raw), Some(0)) };
         let mut document = Document::placed(raw, at, added);
+        document.span = span;
         document.is_block = depth == 0 && self.is_block;
         self.list.push(document);
         Ok(())

@@ -73,6 +73,9 @@ pub enum DecodeReason {
     /// The decompressed input is too large.
     #[error("more than {0} bytes after decompression")]
     TooLarge(u64),
+    /// The text is YAML and longer than that may be.
+    #[error("more than {0} bytes of YAML; JSON (`kubectl get … -o json`) may be longer")]
+    TooMuchYaml(usize),
     /// One object is too large.
     #[error("one object has more than {0} bytes")]
     ObjectTooLarge(usize),

@@ -178,8 +178,10 @@ fn is_flow_style(start: &[u8], whole: bool, source: &Source<'_>) -> bool {
     // YAML would take a comment of JavaScript for a key. kubectl refuses it.
     let has_comment =
         ["//", "/*"].into_iter().any(|mark| text.as_bytes()[offset_of(&error, text)..].starts_with(mark.as_bytes()));
-    is_named_yaml(name) && is_of_yaml(&error, end, text)
-        || whole && !has_comment && is_yaml(first_documents(text, source).0, source)
+    // What is too long for YAML is not read to find out: one that is meant to be YAML is refused.
+    let is_too_long = source.check_yaml(text).is_err();
+    (is_named_yaml(name) || is_too_long) && is_of_yaml(&error, end, text)
+        || whole && !has_comment && !is_too_long && is_yaml(first_documents(text, source).0, source)
 }
 
 /// Whether a name ends in `.json`.

@@ -13,6 +13,7 @@
 mod any_reader;
 mod budget;
 mod byte_block;
+mod changed_text;
 mod comment_template;
 mod custom_kinds;
 mod document;
@@ -48,6 +49,7 @@ mod yaml;
 use std::io::Read;
 
 pub use budget::MemoryAccount;
+pub use changed_text::read_changed;
 pub(crate) use custom_kinds::may_have_pods;
 pub use document::Document;
 pub use documents::{documents, objects, policies, readable_documents, record_unread};
@@ -61,11 +63,14 @@ use crate::inventory::Inventory;
 use input::{BYTE_ORDER_MARK, PeekedText};
 use source::TextFormat;
 
-/// Reads all objects of a text without a byte order mark into `into`, as [`read`] does. The limits of its length do not apply.
+/// Reads all objects of a text without a byte order mark into `into`, as [`read`] does. Of the limits of its length, only that of YAML applies.
 pub fn read_text(text: &str, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
     match input::format_of(text.as_bytes(), true, source) {
         format @ TextFormat::Json => stream::read(Box::new(text.as_bytes()), format, source, into),
-        format => stream::read(Box::new(yaml::YamlAsJson::new(text, source.interrupt)), format, source, into),
+        format => {
+            source.check_yaml(text)?;
+            stream::read(Box::new(yaml::YamlAsJson::new(text, source.interrupt)), format, source, into)
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use super::{
     value::{self, Reading},
 };
 use crate::inventory::{
-    AnyObject, Findings, Interner, Inventory, Targets, check,
+    AnyObject, Findings, Interner, Inventory, Referrer, ServiceRoutes, Targets, check,
     workloads::{Autoscaler, UnreadObject, Workload},
 };
 
@@ -352,6 +352,8 @@ fn skip(
         (Some(_), InputKind::List) => return Ok(()),
         (Some(_), _) => {
             into.ignore(full_kind(meta));
+            let kept = context.budget.keep(record_routes(text, meta, &place.defaults, into));
+            kept.map_err(|reason| (place.at)().error(place.input, reason))?;
             let unread = (!meta.is_custom()).then(|| record_unread(meta, text, &place.defaults, into)).flatten();
             if let Some(size) = unread {
                 let kept = context.budget.keep(size);
@@ -378,6 +380,16 @@ fn record_custom_resource(text: &str, meta: &TypeMeta, defaults: &Defaults<'_>, 
     object.namespace = placed(object.namespace, defaults);
     let namespace = target_namespace(text).unwrap_or_else(|| object.namespace.clone());
     into.custom_resources.add(namespace, object)
+}
+
+/// Records which Services a route sends requests to. Returns the memory that the record takes.
+fn record_routes(text: &str, meta: &TypeMeta, defaults: &Defaults<'_>, into: &mut Inventory) -> usize {
+    if !ServiceRoutes::reads(meta.group(), &meta.kind) {
+        return 0;
+    }
+    let ObjectKey { namespace, name, .. } = name(text);
+    let namespace = placed(namespace, defaults);
+    into.routes.add(Referrer { kind: &meta.kind, group: meta.group(), namespace: &namespace, text }, &name)
 }
 
 #[derive(Deserialize)]

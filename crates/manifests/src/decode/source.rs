@@ -6,7 +6,7 @@ use roster_engine::model::{Interrupt, defaults::Defaults};
 
 use super::{
     budget::MemoryAccount,
-    error::{DecodeError, Position},
+    error::{DecodeError, DecodeReason, Position},
 };
 
 /// An input: its name, its format, and the limits for reading it.
@@ -20,6 +20,8 @@ pub struct Source<'a> {
     pub max_bytes: Option<u64>,
     /// Most bytes of one object or, in YAML, of the whole text.
     pub max_object_bytes: usize,
+    /// Most bytes of the whole text in YAML: a byte of it takes about ten times as long to read as one of JSON.
+    pub max_yaml_bytes: usize,
     /// Most objects. A few bytes of text can be an object of some hundred bytes.
     pub max_objects: usize,
     /// Most bytes of memory for all objects.
@@ -67,6 +69,7 @@ impl<'a> Source<'a> {
             format: InputFormat::Auto,
             max_bytes: None,
             max_object_bytes: 256 << 20,
+            max_yaml_bytes: usize::MAX,
             max_objects: 20_000_000,
             max_memory: usize::MAX,
             account: None,
@@ -89,6 +92,14 @@ impl<'a> Source<'a> {
     /// That nobody waits.
     pub fn check_interrupt(&self) -> Result<(), DecodeError> {
         self.interrupt.check().map_err(|why| Position::START.error(self.name, why.into()))
+    }
+
+    /// Refuses a text that is longer than YAML may be.
+    pub(super) fn check_yaml(&self, yaml: &str) -> Result<(), DecodeError> {
+        if yaml.len() <= self.max_yaml_bytes {
+            return Ok(());
+        }
+        Err(Position::START.error(self.name, DecodeReason::TooMuchYaml(self.max_yaml_bytes)))
     }
 
     /// The body of a request: at most 64 MiB after decompression, and half a million objects.

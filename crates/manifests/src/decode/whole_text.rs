@@ -65,6 +65,9 @@ fn whole_text(input: impl Read + Send, source: &Source<'_>) -> Result<(String, T
         let why = input::NOT_UTF8.to_owned();
         at.error(source.name, if json { DecodeReason::Json(why) } else { DecodeReason::Yaml(why) })
     })?;
+    if !json {
+        source.check_yaml(&text)?;
+    }
     let has_mark = json && text.as_bytes().starts_with(BYTE_ORDER_MARK);
     Ok((if has_mark { text[BYTE_ORDER_MARK.len()..].to_owned() } else { text }, format))
 }

@@ -20,6 +20,7 @@ use super::{
     custom_resources::CustomResources,
     findings::Findings,
     intern::Targets,
+    routes::ServiceRoutes,
     workloads::{Autoscaler, UnreadObjects, Workload},
 };
 
@@ -109,6 +110,8 @@ pub struct Inventory {
     pub node_pools: Vec<NodePool>,
     /// Objects of other kinds of which a controller may make pods.
     pub custom_resources: CustomResources,
+    /// What sends requests to Services.
+    pub routes: ServiceRoutes,
     /// Objects that cannot be read.
     pub unread: UnreadObjects,
     /// The findings about the input.
@@ -273,6 +276,7 @@ impl Inventory {
         self.autoscalers.append(&mut other.autoscalers);
         self.node_pools.append(&mut other.node_pools);
         self.custom_resources.merge(other.custom_resources);
+        self.routes.merge(other.routes);
         self.unread.merge(other.unread);
         self.problems.merge(other.problems);
         self.refused.merge(other.refused);
@@ -308,6 +312,7 @@ impl Inventory {
             autoscalers: self.autoscalers.drain(..).collect(),
             node_pools: self.node_pools.drain(..).collect(),
             custom_resources: std::mem::take(&mut self.custom_resources),
+            routes: std::mem::take(&mut self.routes),
             assumed_pods: std::mem::take(&mut self.assumed_pods),
             unrendered: std::mem::take(&mut self.unrendered),
             unassumed: std::mem::take(&mut self.unassumed),

@@ -4,7 +4,9 @@ use std::{cmp::Reverse, collections::BTreeSet};
 
 use roster_engine::{
     explain::{Cause, Explanation},
-    model::{Service, Text},
+    model::{Pod, Service, ServicePort, TargetPort, Text, protocol_or_tcp},
+    phrase::counted,
+    plan::selected_pods,
     reason::{Finding, Reason, Severity},
 };
 
@@ -18,6 +20,9 @@ const OF_SELECTOR: [Reason; 3] = [Reason::NoReplicas, Reason::SelectorMatchesNoT
 
 /// What an explanation says of a selector without matches, from the labels of pods.
 const UNMATCHED: [Reason; 3] = [Reason::SelectorMatchesNothing, Reason::LabelDiffers, Reason::OtherNamespace];
+
+/// Most ports that are named.
+const NAMED_PORTS: usize = 5;
 
 /// The findings about an input by Service.
 #[derive(Debug)]
@@ -48,6 +53,36 @@ impl<'a> ServiceFindings<'a> {
         let mut added: Vec<Cause> = own.map(|f| cause(f)).collect();
         added.sort_by_key(|cause| Reverse(cause.severity));
         explanation.reasons.splice(0..0, added);
+        explanation.reasons.extend(self.undeclared_target(entry));
+    }
+
+    /// A number in `targetPort` that no pod of the cluster declares, though each of them declares others: the controllers publish
+    /// it, and nobody may listen there. Pods of manifests are compared with their workloads.
+    fn undeclared_target(&self, entry: &Entry<'_>) -> Option<Cause> {
+        let service = entry.service?;
+        let state = self.index.state(entry);
+        let pods = selected_pods(&state);
+        let is_declared = |pod: &&Pod| !pod.reference.uid.is_empty() && !pod.ports.is_empty();
+        if pods.is_empty() || !pods.iter().all(is_declared) {
+            return None;
+        }
+        let declared: BTreeSet<(i32, &str)> = pods
+            .iter()
+            .flat_map(|pod| pod.ports.iter().map(|port| (port.number, protocol_or_tcp(&port.protocol))))
+            .collect();
+        let is_undeclared = |port: &&ServicePort| match port.target_port {
+            TargetPort::Number(number) => number != 0 && !declared.contains(&(number, protocol_or_tcp(&port.protocol))),
+            TargetPort::Name(_) => false,
+        };
+        let port = service.ports.iter().find(is_undeclared)?;
+        let TargetPort::Number(number) = port.target_port else { return None };
+        let numbers: Vec<String> = declared.iter().take(NAMED_PORTS).map(|(number, _)| number.to_string()).collect();
+        let more = declared.len().saturating_sub(NAMED_PORTS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let pods = counted(pods.len(), "selected pod");
+        let detail =
+            format!("no container of {pods} declares the port {number}; they declare {}{more}", numbers.join(", "));
+        Some(Cause { severity: Severity::Info, ..Cause::new(Reason::TargetPortUndeclared, detail) })
     }
 
     /// Whether a finding is shown with the explanation of `entry`: a warning or an error about its Service.

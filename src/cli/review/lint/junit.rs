@@ -5,10 +5,8 @@ use std::{
     io::{self, Write},
 };
 
-use roster_engine::reason::Severity;
+use roster_engine::{reason::Severity, shown_text::xml_escaped};
 use roster_lint::{FileFinding, Report, ReviewedObject};
-
-use crate::cli::xml_text::escaped;
 
 /// Prints the report. A case fails if its document has a finding of severity `least` or more; other findings are output.
 /// The rest of a file that cannot be read is a case, too.
@@ -29,7 +27,7 @@ pub(super) fn print(
     writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     writeln!(out, r#"<testsuites name="roster lint" tests="{tests}" failures="{failed}">"#)?;
     for (file, suite) in files {
-        let ((tests, failed), name) = (suite.counts(least), escaped(file));
+        let ((tests, failed), name) = (suite.counts(least), xml_escaped(file));
         writeln!(out, r#"  <testsuite name="{name}" tests="{tests}" failures="{failed}">"#)?;
         for object in suite.objects {
             let name = format!("{} (line {})", object.key, object.document.line);
@@ -74,13 +72,13 @@ fn case(
     least: Severity,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let (file, name) = (escaped(file), escaped(name));
+    let (file, name) = (xml_escaped(file), xml_escaped(name));
     let head = format!(r#"    <testcase classname="{file}" name="{name}" file="{file}" line="{line}""#);
     if found.is_empty() {
         return writeln!(out, "{head}/>");
     }
     writeln!(out, "{head}>")?;
-    let text = |f: &FileFinding<'_>| escaped(&format!("{}: {}", f.place(), f.text()));
+    let text = |f: &FileFinding<'_>| xml_escaped(&format!("{}: {}", f.place(), f.text()));
     let (failures, others): (Vec<&FileFinding<'_>>, Vec<_>) = found.iter().partition(|f| f.severity >= least);
     for finding in failures {
         let (code, text) = (finding.code.as_str(), text(finding));

@@ -24,12 +24,13 @@ use crate::cli::{
 };
 use suppressions::{SeverityArgs, SuppressionArgs, write_baseline};
 
-/// Find mistakes in manifests before they are applied, each with its file and line.
+/// Find mistakes in manifests before you apply them, each with its file and line.
 ///
-/// Checks what an API server would refuse (unknown fields, types, names, ports, `EndpointPolicies` by the rules of their
-/// version), what does not fit together (a selector that matches no workload, a targetPort that no container has), and what
-/// `roster review` denies or warns about. Directories may hold other YAML as well: templates with {{ or ${NAME}, charts,
-/// kustomizations and their patches, and files without apiVersion and kind are not checked, but counted.
+/// Roster checks three things. Would an API server refuse the object: unknown fields, types, names, ports? Do the
+/// objects fit together: selectors, ports, references? Would `roster review` deny an object, or warn about it?
+///
+/// Directories may have other YAML as well: templates with {{ or ${NAME}, charts, kustomizations, patches, and files
+/// without apiVersion and kind are skipped and counted.
 #[derive(Debug, Args)]
 #[command(
     after_help = help_end!(

@@ -128,7 +128,7 @@ pub(crate) enum EventTypeSchema {
 #[schema(as = Finding)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct FindingSchema {
-    /// The code; `docs/reasons.md` lists them with a fix for each.
+    /// The code; `docs/reference/reasons.md` lists them with a fix for each.
     #[schema(example = "no-pod-ip")]
     code: String,
     severity: SeveritySchema,
@@ -259,7 +259,7 @@ pub(crate) struct ReleasesSchema {
     items: Vec<ReleaseSchema>,
 }
 
-/// A release and its switches; `docs/versions.md` explains them.
+/// A release and its switches; `docs/reference/versions.md` explains them.
 #[derive(ToSchema)]
 #[schema(as = Release)]
 #[expect(dead_code, reason = "only its schema is used")]

@@ -107,7 +107,7 @@ pub(crate) enum PodStateSchema {
 #[schema(as = ReasonFinding)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct ReasonFindingSchema {
-    /// The code; `docs/reasons.md` lists them.
+    /// The code; `docs/reference/reasons.md` lists them.
     #[schema(example = "not-ready")]
     code: String,
     severity: SeveritySchema,

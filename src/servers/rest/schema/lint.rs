@@ -62,7 +62,7 @@ pub(crate) struct LintFindingSchema {
     object: ObjectKeySchema,
     severity: SeveritySchema,
     effect: LintEffectSchema,
-    /// The code; `docs/reasons.md` and `docs/rules.md` list them with a fix for each.
+    /// The code; `docs/reference/reasons.md` and `docs/reference/rules.md` list them with a fix for each.
     #[schema(example = "selector-matches-no-template")]
     code: String,
     /// The policy that gives a rule its mode.

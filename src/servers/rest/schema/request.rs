@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::k8s::{EndpointSliceSchema, EndpointsSchema, NodeSchema, PodSchema, ServiceSchema};
-use crate::servers::rest::params::{ControllerName, DefaultsName, FamilyName, MinorSchema};
+use super::query::{ControllerName, DefaultsName, FamilyName, MinorSchema};
 
 /// The state of one Service.
 #[derive(ToSchema)]

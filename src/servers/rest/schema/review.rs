@@ -203,7 +203,7 @@ pub(crate) struct DenialSchema {
 #[schema(as = RuleFinding)]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(crate) struct RuleFindingSchema {
-    /// Code of the rule; `docs/rules.md` lists them.
+    /// Code of the rule; `docs/reference/rules.md` lists them.
     #[schema(example = "external-ip")]
     rule: String,
     mode: RuleModeSchema,

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+use super::query::{DefaultsName, FamilyName};
 use super::{
     answer::FindingSchema,
     k8s::{EndpointSliceSchema, EndpointsSchema, NodeSchema, ServiceSchema},
     object::KubernetesObject,
     request::service_example,
 };
-use crate::servers::rest::params::{DefaultsName, FamilyName};
 
 /// A node, and what its proxy sees.
 #[derive(ToSchema)]
@@ -189,7 +189,7 @@ pub(crate) struct ViewedEndpointSchema {
     cluster: bool,
     /// Whether it gets traffic with the policy `Local`.
     local: bool,
-    /// Why it is not used, or is used although it is not ready; see docs/reasons.md.
+    /// Why it is not used, or is used although it is not ready; see docs/reference/reasons.md.
     #[schema(required = false, nullable = false, example = "hinted-elsewhere")]
     reason: Option<String>,
 }
@@ -199,6 +199,9 @@ impl ViewBody {
     pub(crate) fn example() -> Value {
         let mut service = service_example();
         service["spec"]["clusterIPs"] = json!(["10.96.0.10"]);
+        // Clients from outside reach it, so that the answer shows what becomes of them.
+        service["spec"]["type"] = json!("NodePort");
+        service["spec"]["ports"][0]["nodePort"] = json!(30080);
         let node = |name: &str, zone: &str| {
             json!({ "apiVersion": "v1", "kind": "Node",
                 "metadata": { "name": name, "labels": { "topology.kubernetes.io/zone": zone } } })

@@ -1,4 +1,4 @@
-//! Signs with a new key, and verifies offline, as docs/release.md says. What was changed must be refused.
+//! Signs with a new key, and verifies offline, as docs/reference/release.md says. What was changed must be refused.
 
 use std::fs;
 use std::path::Path;

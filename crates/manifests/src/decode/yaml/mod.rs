@@ -60,6 +60,7 @@ pub(super) fn read(
         let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);
         at.error(source.name, DecodeReason::Yaml("not UTF-8".to_owned()))
     })?;
+    source.check_yaml(&yaml)?;
     stream::read(Box::new(YamlAsJson::new(&yaml, source.interrupt)), format, source, into)
         .map_err(|e| indentation::located(e, &yaml))
 }

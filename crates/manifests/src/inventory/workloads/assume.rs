@@ -379,6 +379,15 @@ impl<'a> GivenPods<'a> {
 }
 
 impl Workload {
+    /// Whether its controller makes the pods of `owner`: this is the workload, or what it made under its name with a hash or a time.
+    pub fn makes_pods_of(&self, owner: &OwnerReference) -> bool {
+        let is_derived = |made: Resource| {
+            let name = owner.name.rsplit_once('-').map(|(name, _)| name);
+            made.kind() == owner.kind && name == Some(self.name.as_str())
+        };
+        self.is_owner(owner) || self.derived_kind().is_some_and(is_derived)
+    }
+
     /// What its controller makes, to make pods in turn, with a name that ends with a hash or a time.
     fn derived_kind(&self) -> Option<Resource> {
         match self.controller {

@@ -7,6 +7,7 @@ use roster_engine::model::{
     wire::{lenient, nullable},
 };
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
+use smol_str::ToSmolStr;
 
 use super::{
     requests::{ContainerRequests, RawResources},
@@ -47,16 +48,18 @@ pub struct PodTemplate {
     pub repeated_host_port: Option<i32>,
     /// The first probe that can never succeed, because its container does not have the port.
     pub lost_probe: Option<Box<LostProbe>>,
+    /// The first probe that asks a number that nothing in the template mentions beside it, though its container declares ports.
+    pub undeclared_probe: Option<Box<LostProbe>>,
 }
 
-/// A probe that asks a port by a name that its container does not have.
+/// A probe that asks a port that its container does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostProbe {
     /// The name of the container.
     pub container: Text,
     /// `readinessProbe` or `startupProbe`.
     pub probe: &'static str,
-    /// The name of the port.
+    /// The name of the port, or its number.
     pub port: Text,
     /// The path of the probe in the pod spec, as of a JSON pointer.
     pub path: String,
@@ -198,35 +201,52 @@ impl RawContainer {
         ContainerRequests { name, cpu: self.resources.has("cpu"), memory: self.resources.has("memory") }
     }
 
-    /// The numbers that may be ports on which it listens: those of its probes, its arguments and its variables.
-    fn suggested_ports(&self) -> impl Iterator<Item = i32> {
+    /// The numbers in its arguments and its variables.
+    fn mentioned_numbers(&self) -> impl Iterator<Item = i32> {
         let texts = self.command.iter().chain(&self.args).chain(self.env.iter().map(|variable| &variable.value));
         let numbers = texts.flat_map(|text| text.split(|c: char| !c.is_ascii_digit()));
+        numbers.filter_map(|number| number.parse::<u16>().ok()).map(i32::from)
+    }
+
+    /// The numbers that may be ports on which it listens: those of its probes, its arguments and its variables.
+    fn suggested_ports(&self) -> impl Iterator<Item = i32> {
         let probes = [&self.readiness_probe, &self.startup_probe, &self.liveness_probe].into_iter().flatten();
         let asked = probes.flat_map(|probe| [&probe.http_get.port, &probe.tcp_socket.port]);
         let asked = asked.filter_map(|port| match port {
             TargetPort::Number(number) => Some(*number),
             TargetPort::Name(_) => None,
         });
-        numbers.filter_map(|number| number.parse::<u16>().ok()).map(i32::from).chain(asked)
+        self.mentioned_numbers().chain(asked)
     }
 
     /// A probe that asks a port by a name that the container does not have.
     fn lost_probe(&self, index: usize) -> Option<LostProbe> {
         let has = |name: &Text| self.ports.iter().any(|p| p.of_container(false).name == *name);
+        self.probe_of(index, |port| match port {
+            TargetPort::Name(name) if !name.is_empty() && !has(name) => Some(name.clone()),
+            _ => None,
+        })
+    }
+
+    /// A probe that asks a number that no container declares, and that neither arguments nor variables mention, though the
+    /// container declares ports.
+    fn undeclared_probe(&self, index: usize, known: &BTreeSet<i32>) -> Option<LostProbe> {
+        if self.ports.is_empty() {
+            return None;
+        }
+        self.probe_of(index, |port| match port {
+            TargetPort::Number(number) if *number != 0 && !known.contains(number) => Some(number.to_smolstr()),
+            _ => None,
+        })
+    }
+
+    /// The first of the probes that hold a pod back whose port is `wrong`.
+    fn probe_of(&self, index: usize, wrong: impl Fn(&TargetPort) -> Option<Text>) -> Option<LostProbe> {
         let probes = [("startupProbe", &self.startup_probe), ("readinessProbe", &self.readiness_probe)];
         probes.into_iter().find_map(|(probe, given)| {
             let given = given.as_ref()?;
-            let asked = [&given.http_get.port, &given.tcp_socket.port].into_iter().find_map(|port| match port {
-                TargetPort::Name(name) if !name.is_empty() && !has(name) => Some(name.clone()),
-                _ => None,
-            });
-            Some(LostProbe {
-                container: self.name.clone(),
-                probe,
-                port: asked?,
-                path: format!("/containers/{index}/{probe}"),
-            })
+            let port = [&given.http_get.port, &given.tcp_socket.port].into_iter().find_map(&wrong)?;
+            Some(LostProbe { container: self.name.clone(), probe, port, path: format!("/containers/{index}/{probe}") })
         })
     }
 }
@@ -257,7 +277,11 @@ impl From<RawTemplate> for PodTemplate {
         let (sidecars, init): (Vec<_>, Vec<_>) = spec.init_containers.iter().partition(|c| c.is_sidecar());
         let containers = || spec.containers.iter().map(|c| (c, false)).chain(sidecars.iter().map(|c| (*c, true)));
         let repeated_host_port = spec.repeated_host_port();
+        let declared = containers().flat_map(|(c, _)| c.ports.iter().map(|port| port.of_container(false).number));
+        let known: BTreeSet<i32> = declared.chain(containers().flat_map(|(c, _)| c.mentioned_numbers())).collect();
+        let undeclared = spec.containers.iter().enumerate().find_map(|(i, c)| c.undeclared_probe(i, &known));
         Self {
+            undeclared_probe: undeclared.map(Box::new),
             labels: metadata.labels,
             hostname: spec.hostname,
             subdomain: spec.subdomain,

@@ -323,14 +323,22 @@ fn check_readiness(workload: &Workload, services: &ServiceNames<'_>) -> Option<F
     Some(Finding { pointer, ..Finding::new(Reason::NoReadinessProbe, workload.key(), message) })
 }
 
-/// Whether a probe asks a port by a name that its container does not have.
+/// Whether a probe asks a port that its container does not have.
 fn check_probes(workload: &Workload) -> Option<Finding> {
-    let LostProbe { container, probe, port, path } = workload.template.lost_probe.as_deref()?;
-    let message = format!(
-        "the {probe} of container {container} asks the port {port}, which the container does not have: no pod becomes ready"
-    );
+    let template = &workload.template;
+    let (lost, severity) = match (template.lost_probe.as_deref(), template.undeclared_probe.as_deref()) {
+        (Some(lost), _) => (lost, Severity::Warning),
+        (None, undeclared) => (undeclared?, Severity::Info),
+    };
+    let LostProbe { container, probe, port, path } = lost;
+    let asks = format!("the {probe} of container {container} asks the port {port}");
+    let message = if severity == Severity::Warning {
+        format!("{asks}, which the container does not have: no pod becomes ready")
+    } else {
+        format!("{asks}, which no container declares: if none listens there, no pod becomes ready")
+    };
     let pointer = Some(format!("{}/spec{path}", workload.template_pointer()));
-    Some(Finding { pointer, ..Finding::new(Reason::ProbePortMissing, workload.key(), message) })
+    Some(Finding { pointer, severity, ..Finding::new(Reason::ProbePortMissing, workload.key(), message) })
 }
 
 /// Whether pods are refused, wait, or are too many.

@@ -1,0 +1,98 @@
+//! A Service in plain words: how much of it gets traffic, and why not the rest.
+
+use std::collections::BTreeSet;
+
+use roster_engine::{
+    explain::{Diagnosis, Explanation, PortName, ServedTotals},
+    model::{TargetPort, Text},
+    phrase::counted,
+};
+
+use crate::cluster::Explained;
+
+/// A Service in plain words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PlainWords {
+    /// `5 of 6 pod ports get traffic.`
+    pub(crate) account: String,
+    /// Why not all of them.
+    pub(crate) why: Option<String>,
+}
+
+impl PlainWords {
+    pub(crate) fn of(explained: &Explained) -> Self {
+        let words = Self::of_service(explained);
+        let Some((route, fault)) = explained.broken_route() else { return words };
+        let account = format!("{} {} {} does not reach it.", words.account, route.kind, route.name);
+        if Diagnosis::of(&explained.explanation).severity() >= fault.severity {
+            return Self { account, ..words };
+        }
+        Self { account, why: Some(sentence(fault.message.clone())) }
+    }
+
+    /// The same without its routes.
+    fn of_service(Explained { explanation, title, .. }: &Explained) -> Self {
+        let account = title.as_ref().map_or_else(|| account(explanation), |title| capitalized(title));
+        let diagnosis = Diagnosis::of(explanation);
+        let Some(lead) = diagnosis.lead() else {
+            return Self { account, why: None };
+        };
+        let is_of_pod = explanation.rows.iter().any(|row| row.reasons.iter().any(|cause| cause.code == lead.code));
+        // The detail of a cause of the Service may name its kind.
+        let why = if is_of_pod && !lead.detail.starts_with("pod ") {
+            format!("Pod {}", lead.detail)
+        } else {
+            lead.detail.clone()
+        };
+        let why = if lead.detail.is_empty() { lead.code.meaning().to_owned() } else { sentence(why) };
+        Self { account, why: Some(why) }
+    }
+}
+
+/// What is counted.
+pub(crate) fn things(explanation: &Explanation) -> &'static str {
+    if explanation.summary.ports > 1 { "pod port" } else { "pod" }
+}
+
+/// How much of a Service gets traffic.
+fn account(explanation: &Explanation) -> String {
+    let ServedTotals { pod_ports, served, .. } = ServedTotals::of(explanation);
+    let things = things(explanation);
+    let ending = explanation.rows.iter().filter(|row| row.is_last_resort);
+    let ending: BTreeSet<&Text> = ending.map(|row| &row.pod).collect();
+    if served == 0 && !ending.is_empty() {
+        let pods = counted(ending.len(), "pod");
+        let (is, uses) = if ending.len() == 1 { ("is", "it") } else { ("are", "them") };
+        return format!("No pod is ready; {pods} {is} shutting down, and kube-proxy still uses {uses}.");
+    }
+    match (served, pod_ports) {
+        (0, 1) => format!("The only {things} gets no traffic."),
+        (0, all) => format!("None of {} gets traffic.", counted(all, things)),
+        (served, all) if served == all && all == 1 => format!("The only {things} gets traffic."),
+        (served, all) if served == all => format!("All {all} {things}s get traffic."),
+        (1, all) => format!("1 of {all} {things}s gets traffic."),
+        (served, all) => format!("{served} of {all} {things}s get traffic."),
+    }
+}
+
+/// A title as a sentence.
+fn capitalized(title: &str) -> String {
+    let mut chars = title.chars();
+    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    sentence(first + chars.as_str())
+}
+
+/// The text with a full stop at its end.
+fn sentence(text: String) -> String {
+    if text.ends_with(['.', '!', '?']) { text } else { text + "." }
+}
+
+/// `metrics 9090 → "metrics"`: a port of a Service, and where it leads.
+pub(crate) fn port_text(port: &PortName) -> String {
+    let target = match &port.target_port {
+        TargetPort::Number(number) => number.to_string(),
+        TargetPort::Name(name) => format!("\"{name}\""),
+    };
+    let name = if port.name.is_empty() { String::new() } else { format!("{} ", port.name) };
+    format!("{name}{} → {target}", port.port)
+}

@@ -1,0 +1,203 @@
+//! The tab `Review`: what the admission webhook would answer for the objects, or for one that is about to be written.
+
+use std::path::PathBuf;
+
+use roster_admission::offline_review::OfflineReview;
+use roster_engine::{model::defaults::DEFAULT_NAMESPACE, phrase::counted, reason::Severity};
+use roster_lint::{
+    FileFinding, FileOrigin, FindingEffect, InputFile, LintOptions, ManifestTexts, Report, ReviewedObject,
+    SortedManifests, review,
+};
+use roster_manifests::decode::Source;
+
+use crate::{
+    PageFault,
+    code_note::{code_note, severity_word},
+    html::Html,
+    limits::{MAX_FINDINGS, MAX_ROWS},
+};
+
+/// The name of the input in findings.
+const INPUT: &str = "input";
+
+/// Writes the tab. `object` is about to be written; if it is empty, the objects of the text are.
+pub(crate) fn write(
+    html: &mut Html,
+    text: &str,
+    object: &str,
+    service: &str,
+    source: &Source<'_>,
+) -> Result<(), PageFault> {
+    form(html, object);
+    let source = Source { finds_refused: false, ..*source };
+    let known = texts(text, source);
+    let known = known.sorted(PathBuf::new());
+    let written = texts(object, source);
+    let (reviewed, stored): (SortedManifests<'_>, Vec<InputFile<'_>>) = if object.trim().is_empty() {
+        (known, Vec::new())
+    } else {
+        (written.sorted(PathBuf::new()), known.manifests.files)
+    };
+    for unreadable in reviewed.unreadable.iter().take(MAX_FINDINGS) {
+        html.leaf("p", &[("class", "problem")], unreadable);
+    }
+    let options = LintOptions {
+        source,
+        namespace: DEFAULT_NAMESPACE,
+        user: "",
+        groups: &[],
+        policies: &[],
+        stored: &stored,
+        max_findings: MAX_FINDINGS,
+    };
+    let report = review(reviewed.manifests, &options)?;
+    write_notes(html, &report);
+    let mut answers: Vec<(&ReviewedObject<'_>, &OfflineReview)> = report.answers().collect();
+    let is_plain = |of: &(&ReviewedObject<'_>, &OfflineReview)| {
+        let is_whole = of.0.unchecked_rules(of.1).next().is_none();
+        is_whole && of.1.allowed && of.0.answer_findings().next().is_none() && of.1.decision.patch.is_empty()
+    };
+    let is_written = !object.trim().is_empty();
+    let is_chosen =
+        |of: &ReviewedObject<'_>| is_written || service.split_once('/') == Some((&of.key.namespace, &of.key.name));
+    // Stable: objects stay in their order.
+    answers.sort_by_key(|of| (!is_chosen(of.0), is_plain(of), of.1.allowed));
+    let (shown, plain): (Vec<_>, Vec<_>) = answers.into_iter().partition(|of| is_chosen(of.0) || !is_plain(of));
+    if shown.is_empty() && plain.is_empty() {
+        html.leaf(
+            "p",
+            &[("class", "empty")],
+            "The webhook reviews Services, Endpoints and EndpointSlices; there are none.",
+        );
+    }
+    // What is chosen is sorted to the front.
+    let of_service = shown.iter().take_while(|of| is_chosen(of.0)).count();
+    let (chosen, others) = shown.split_at(of_service);
+    section(html, if is_written { "What you write" } else { "This Service" }, chosen);
+    section(html, "Other objects", others);
+    let more = [chosen, others].map(|part| part.len().saturating_sub(MAX_ROWS)).iter().sum();
+    if more > 0 {
+        html.leaf("p", &[("class", "more")], format_args!("and {} with findings", counted(more, "more object")));
+    }
+    if !plain.is_empty() {
+        html.leaf(
+            "p",
+            &[("class", "more")],
+            format_args!("{} allowed without a finding.", counted(plain.len(), "other object")),
+        );
+    }
+    Ok(())
+}
+
+/// What is wrong with what is in force, and what was not checked.
+fn write_notes(html: &mut Html, report: &Report<'_>) {
+    let not_checked = report.not_checked().into_iter().map(|text| (Severity::Warning, text));
+    let unlisted = report.unlisted().map(|finding| finding.note());
+    let notes = report.notes.iter().chain(&unlisted).map(|note| (note.severity, note.text.clone()));
+    for (severity, text) in notes.chain(not_checked).take(MAX_FINDINGS) {
+        html.element("p", &[("class", "note")], |html| {
+            html.leaf("b", &[("class", severity_word(severity))], severity_word(severity));
+            html.text(" ");
+            html.text(text);
+        });
+    }
+}
+
+/// The text as manifests.
+fn texts<'s>(text: &str, source: Source<'s>) -> ManifestTexts<'s> {
+    let mut texts = ManifestTexts::new(source);
+    if !text.trim().is_empty() {
+        texts.add(INPUT.to_owned(), text.as_bytes(), FileOrigin::Apart);
+    }
+    texts
+}
+
+fn form(html: &mut Html, object: &str) {
+    html.leaf(
+        "p",
+        &[("class", "note")],
+        "What Roster's admission webhook would answer, if your cluster has it installed and these objects were written now.",
+    );
+    html.element("details", &[("id", "review-object")], |html| {
+        html.leaf("summary", &[], "Review an object that you are about to write");
+        html.element("form", &[("data-fields", "")], |html| {
+            html.element("label", &[], |html| {
+                html.leaf(
+                    "span",
+                    &[],
+                    "A Service, Endpoints or an EndpointSlice, as YAML; empty for the objects of the input",
+                );
+                let field = [("name", "object"), ("rows", "8"), ("spellcheck", "false"), ("id", "object")];
+                html.text_field(&field, object);
+            });
+            html.leaf("button", &[("type", "submit"), ("id", "review")], "Review");
+        });
+    });
+}
+
+/// Writes answers below a heading, if there are any.
+fn section(html: &mut Html, heading: &'static str, answers: &[(&ReviewedObject<'_>, &OfflineReview)]) {
+    if answers.is_empty() {
+        return;
+    }
+    html.leaf("h3", &[], heading);
+    answers.iter().take(MAX_ROWS).for_each(|(object, answer)| write_answer(html, object, answer));
+}
+
+fn write_answer(html: &mut Html, object: &ReviewedObject<'_>, answer: &OfflineReview) {
+    html.element("section", &[("class", "review")], |html| {
+        let findings: Vec<&FileFinding<'_>> = object.answer_findings().collect();
+        html.element("h4", &[], |html| {
+            html.text(&object.key);
+            html.text(": ");
+            let warnings = findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
+            let (class, word) = match (answer.allowed, answer.decision.patch.is_empty()) {
+                (false, _) => ("error", "denied"),
+                (true, false) => ("warning", "allowed, and changed"),
+                (true, true) if warnings > 0 => ("warning", "allowed"),
+                (true, true) => ("ok", "allowed"),
+            };
+            let with = if warnings > 0 { format!(", with {}", counted(warnings, "warning")) } else { String::new() };
+            html.leaf("span", &[("class", class)], format_args!("{word}{with}"));
+        });
+        html.element("ul", &[("class", "causes")], |html| {
+            findings
+                .iter()
+                .take(MAX_FINDINGS)
+                .for_each(|finding| html.element("li", &[], |html| write_finding(html, finding)));
+        });
+        if !answer.decision.patch.is_empty() {
+            html.leaf("h5", &[], "The patch");
+            // A list of operations always serializes.
+            let patch = serde_json::to_string_pretty(&answer.decision.patch).unwrap_or_default();
+            html.leaf("pre", &[("tabindex", "0")], patch);
+        }
+        let unchecked: Vec<_> = object.unchecked_rules(answer).collect();
+        if !unchecked.is_empty() {
+            html.element("details", &[], |html| {
+                html.leaf("summary", &[], format_args!("{} not checked", counted(unchecked.len(), "rule")));
+                html.element("ul", &[], |html| {
+                    for (rule, why) in &unchecked {
+                        html.leaf("li", &[], format_args!("{}: {why}", rule.code()));
+                    }
+                });
+            });
+        }
+    });
+}
+
+fn write_finding(html: &mut Html, finding: &FileFinding<'_>) {
+    code_note(html, finding.code, finding.severity);
+    html.element("p", &[], |html| {
+        // The severity of a warning says it already.
+        if finding.effect != FindingEffect::Warned {
+            html.leaf("b", &[], finding.effect.word());
+            html.text(": ");
+        }
+        if !finding.field.is_empty() {
+            html.leaf("code", &[], &finding.field);
+            html.text(": ");
+        }
+        html.text(&finding.message);
+    });
+}

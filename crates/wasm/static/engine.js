@@ -1,0 +1,47 @@
+// The engine of the playground: a worker that answers the page with roster.wasm, as a server does. The page sends
+// {id, call, body} and gets {id, status, text}.
+"use strict";
+
+const compiled = fetch("roster.wasm").then(async (response) => {
+  if (!response.ok) throw new Error(`roster.wasm: ${response.status}`);
+  // Any web server will do, so its media type does not count.
+  return WebAssembly.compile(await response.arrayBuffer());
+});
+let instance = null;
+
+async function answer(call, body) {
+  instance ??= await WebAssembly.instantiate(await compiled);
+  const { memory, roster_allocate, roster_call, roster_free } = instance.exports;
+  const head = JSON.stringify({ call, contentType: "application/json" });
+  const request = new TextEncoder().encode(`${head}\n${body}`);
+  const address = roster_allocate(request.length) >>> 0;
+  if (address === 0) return { status: 413, text: JSON.stringify({ detail: "The objects are too large." }) };
+  new Uint8Array(memory.buffer, address, request.length).set(request);
+  const place = BigInt.asUintN(64, roster_call());
+  const bytes = new Uint8Array(memory.buffer, Number(place >> 32n), Number(place & 0xffffffffn));
+  const end = bytes.indexOf(10);
+  const read = (part) => new TextDecoder().decode(part);
+  const { status } = JSON.parse(read(bytes.subarray(0, end)));
+  const text = read(bytes.subarray(end + 1));
+  roster_free();
+  return { status, text };
+}
+
+// The page waits for its last question only.
+let last = null;
+self.addEventListener("message", ({ data }) => {
+  if (last === null) setTimeout(answerLast);
+  last = data;
+});
+
+async function answerLast() {
+  const { id, call, body } = last;
+  last = null;
+  try {
+    self.postMessage({ id, ...(await answer(call, body)) });
+  } catch (error) {
+    // After a trap, nothing holds in the memory of the instance.
+    instance = null;
+    self.postMessage({ id, status: 500, text: JSON.stringify({ detail: `The engine stopped: ${error.message}` }) });
+  }
+}

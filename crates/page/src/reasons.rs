@@ -16,7 +16,7 @@ use crate::{
     html::Html,
     limits::{MAX_FINDINGS, MAX_ROWS},
     patch::Patch,
-    plain_words::{PlainWords, port_text},
+    plain_words::port_text,
     request::Tab,
     what_if::Change,
 };
@@ -25,8 +25,10 @@ use crate::{
 pub(crate) struct Lead<'a> {
     pub(crate) title: &'a str,
     pub(crate) explained: &'a Explained,
-    /// Why, in sentences.
-    pub(crate) why: Vec<String>,
+    /// How much gets traffic.
+    pub(crate) account: String,
+    /// Why not all of it, in sentences.
+    pub(crate) why: &'a [String],
     pub(crate) advice: Option<String>,
     /// A change that may put it right.
     pub(crate) remedy: Option<Change>,
@@ -36,7 +38,7 @@ pub(crate) struct Lead<'a> {
 pub(crate) fn write_lead(html: &mut Html, lead: &Lead<'_>) {
     let explanation = &lead.explained.explanation;
     html.leaf("h2", &[], lead.title);
-    html.leaf("p", &[("class", "account")], PlainWords::of(lead.explained).account);
+    html.leaf("p", &[("class", "account")], &lead.account);
     for (place, why) in lead.why.iter().enumerate() {
         html.element("p", &[], |html| {
             if place == 0 {

@@ -155,24 +155,20 @@ impl Answering<'_, '_> {
             }
         }
         let title = if after.is_some() { format!("{title}, after the change") } else { title };
-        let lead = match &after {
-            Some(After { explained, why, .. }) => {
-                let why = why.clone();
-                Lead { title: &title, explained, why, advice: None, remedy: None }
-            }
-            None => Lead {
-                title: &title,
-                explained: &explained,
-                why: PlainWords::of(&explained).why.into_iter().collect(),
-                advice: advice::of(cluster, entry, &explained),
-                remedy: remedy::of(cluster, entry, &explained),
-            },
+        let (words, findings) = (PlainWords::of(&explained), cluster.other_findings());
+        let (lead, findings) = if let Some(After { explained, why, other_findings }) = &after {
+            let account = PlainWords::of(explained).account;
+            (Lead { title: &title, explained, account, why, advice: None, remedy: None }, other_findings)
+        } else {
+            let advice = advice::of(cluster, entry, &explained);
+            let remedy = remedy::of(cluster, entry, &explained);
+            let (account, why) = (words.account, words.why.as_slice());
+            (Lead { title: &title, explained: &explained, account, why, advice, remedy }, &findings)
         };
-        let announcement = format!("{title}: {}", PlainWords::of(lead.explained).account);
+        let announcement = format!("{title}: {}", lead.account);
         answer.announcement = printable(&announcement).into_owned();
         answer.lead = Html::of(|html| reasons::write_lead(html, &lead));
-        let findings = after.as_ref().map_or_else(|| cluster.other_findings(), |after| after.other_findings.clone());
-        answer.reasons = Html::of(|html| reasons::write(html, &lead, &findings));
+        answer.reasons = Html::of(|html| reasons::write(html, &lead, findings));
         Ok(())
     }
 
@@ -181,16 +177,13 @@ impl Answering<'_, '_> {
         let findings = self.cluster.other_findings();
         if self.look.tab == Tab::Review {
             review_tab::write(&mut answer.panel, self.text, self.look.object, "", self.cluster.source)?;
-            NO_SERVICE.clone_into(&mut answer.announcement);
-            answer.reasons = Html::of(|html| reasons::findings(html, &findings));
-            return Ok(());
-        }
-        if findings.iter().all(|finding| finding.severity == Severity::Info) {
+        } else if findings.iter().all(|finding| finding.severity == Severity::Info) {
             return Err(PageFault::NoService);
+        } else {
+            answer.lead = Html::of(|html| html.leaf("p", &[("class", "account")], NO_SERVICE));
+            answer.panel = Html::of(|html| html.leaf("p", &[("class", "empty")], NO_SERVICE));
         }
         NO_SERVICE.clone_into(&mut answer.announcement);
-        answer.lead = Html::of(|html| html.leaf("p", &[("class", "account")], NO_SERVICE));
-        answer.panel = Html::of(|html| html.leaf("p", &[("class", "empty")], NO_SERVICE));
         answer.reasons = Html::of(|html| reasons::findings(html, &findings));
         Ok(())
     }

@@ -63,19 +63,17 @@ pub(super) fn answer_query(request: &Request, call: Call) -> Result<ComputedAnsw
 /// Reads the body and computes the answer on a worker thread. The computation ends early when the time of the request is over
 /// or its client is gone. The memory of its response is free when the client has read the response.
 pub(crate) async fn compute(app: &Arc<RestApp>, request: Request, call: Call) -> Result<ComputedAnswer, ApiError> {
-    let query = query(&request).to_owned();
-    compute_query(app, request, call, &query).await
+    // A wrong query is refused before anything of the body is read.
+    let prepared = call.prepare(query(&request))?;
+    compute_prepared(app, request, prepared).await
 }
 
-/// As [`compute`], with another query than that of the request.
-pub(super) async fn compute_query(
+/// As [`compute`], with a query that has been read.
+pub(super) async fn compute_prepared(
     app: &Arc<RestApp>,
     request: Request,
-    call: Call,
-    query: &str,
+    prepared: PreparedCall,
 ) -> Result<ComputedAnswer, ApiError> {
-    // A wrong query is refused before anything of the body is read.
-    let prepared = call.prepare(query)?;
     let exchange = Exchange::of(request.extensions());
     match tokio::time::timeout(app.limits.request, read_and_work(app, request, &exchange, prepared)).await {
         Ok(answer) => answer,

@@ -124,7 +124,7 @@ fn nullable(map: &mut Map<String, Value>) {
         if let (true, [one]) = (options.len() < before, options.as_mut_slice()) {
             let one = one.take();
             map.remove("oneOf");
-            // A type is needed beside it. `name_types` knows the others.
+            // A type is needed beside it. `name_types` writes that of the schema.
             map.insert("type".to_owned(), json!("object"));
             map.insert("allOf".to_owned(), json!([one]));
             map.insert("nullable".to_owned(), json!(true));

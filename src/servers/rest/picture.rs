@@ -10,7 +10,7 @@ use roster_calls::Call;
 
 use super::{
     RestApp,
-    compute::{ComputedAnswer, compute_query, query},
+    compute::{ComputedAnswer, compute_prepared, query},
     problem::ApiError,
     problem_responses,
     schema::{
@@ -56,7 +56,7 @@ pub(super) async fn picture(State(app): State<Arc<RestApp>>, request: Request) -
     if !is_given && asks_for_svg(request.headers()) {
         query.push_str("&format=svg");
     }
-    compute_query(&app, request, Call::Picture, &query).await
+    compute_prepared(&app, request, Call::Picture.prepare(&query)?).await
 }
 
 /// Whether a client accepts SVG and not JSON.

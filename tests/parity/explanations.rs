@@ -130,8 +130,9 @@ impl ExplanationCheck {
             let pods = selected_pods(state);
             let published = published(state, &planned, &pods);
             let index: BTreeMap<&Text, usize> = pods.iter().enumerate().map(|(i, p)| (p.name(), i)).collect();
-            for row in &explanation.rows {
-                let port = row.port.as_ref().map(|p| &p.name);
+            let rows = || explanation.rows.iter().flat_map(|row| row.ports.each().map(move |port| (row, port)));
+            for (row, port) in rows() {
+                let port = port.map(|p| &p.name);
                 let key = (row.scope, index[&row.pod], port);
                 let want = published.get(&key).copied().unwrap_or((PodState::Absent, false, false));
                 let hinted = row.reasons.iter().any(|r| r.code == Reason::HintGiven);
@@ -147,10 +148,10 @@ impl ExplanationCheck {
                     self.differences.push(format!("{name}: {pod} {port:?} {scope}: {got:?} {codes:?}, not {want:?}"));
                 }
             }
-            let rows =
+            let want =
                 pods.len() * state.service.map_or(0, |s| s.ports.len().max(1)) * explanation.summary.scopes.len();
-            if rows != explanation.rows.len() {
-                self.differences.push(format!("{name}: {} rows, not {rows}", explanation.rows.len()));
+            if want != rows().count() {
+                self.differences.push(format!("{name}: {} rows, not {want}", rows().count()));
             }
         });
     }

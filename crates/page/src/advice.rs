@@ -37,7 +37,7 @@ pub(crate) fn of(cluster: &Cluster<'_>, entry: &Entry<'_>, explained: &Explained
 
 /// Where to declare a port, and what its number is in other pods.
 fn named_port(objects: &Inventory, selected: &[&Pod], row: &PodVerdict, pod: &Pod) -> Option<String> {
-    let port: &PortName = row.port.as_ref()?;
+    let port: &PortName = row.ports.names().first()?;
     let TargetPort::Name(name) = &port.target_port else { return None };
     let of_service =
         if port.name.is_empty() { port.port.to_string() } else { format!("{} ({})", port.name, port.port) };

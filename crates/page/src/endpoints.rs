@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeSet};
 
 use roster_engine::{
-    explain::{Explanation, PodVerdict},
+    explain::{Explanation, PodVerdict, PortName},
     model::protocol_or_tcp,
     phrase::counted,
     record::Scope,
@@ -36,8 +36,8 @@ pub(crate) fn write(html: &mut Html, view: &ServiceView<'_>, removed: &[UnseenEn
                     for endpoint in removed.iter().take(MAX_ROWS) {
                         write_removed(html, endpoint);
                     }
-                    for row in unpublished.iter().take(MAX_ROWS) {
-                        write_unpublished(html, row);
+                    for (row, port) in unpublished.iter().take(MAX_ROWS) {
+                        write_unpublished(html, row, *port);
                     }
                 });
             });
@@ -92,7 +92,7 @@ fn unpublished<'e>(
     view: &ServiceView<'_>,
     removed: &[UnseenEndpoint],
     explanation: &'e Explanation,
-) -> Vec<&'e PodVerdict> {
+) -> Vec<(&'e PodVerdict, Option<&'e PortName>)> {
     let mut known: BTreeSet<(&str, &str)> = BTreeSet::new();
     for (_, port) in view.ports() {
         for viewed in &port.endpoints {
@@ -104,13 +104,15 @@ fn unpublished<'e>(
     let rows =
         explanation.rows.iter().filter(|row| row.scope != Scope::Endpoints && !removed.contains(row.pod.as_str()));
     // A pod port of two families counts once.
-    rows.filter(|row| known.insert((&row.pod, row.port.as_ref().map_or("", |port| &port.name)))).collect()
+    rows.flat_map(|row| row.ports.each().map(move |port| (row, port)))
+        .filter(|(row, port)| known.insert((&row.pod, port.map_or("", |port| &port.name))))
+        .collect()
 }
 
-fn write_unpublished(html: &mut Html, row: &PodVerdict) {
+fn write_unpublished(html: &mut Html, row: &PodVerdict, port: Option<&PortName>) {
     html.element("tr", &[], |html| {
         html.leaf("th", &[("scope", "row")], &row.pod);
-        html.leaf("td", &[], row.port.as_ref().map(port_text).unwrap_or_default());
+        html.leaf("td", &[], port.map(port_text).unwrap_or_default());
         html.leaf("td", &[], "");
         html.element("td", &[], |html| {
             html.leaf("b", &[("class", "no")], "no");

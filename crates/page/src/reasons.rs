@@ -1,7 +1,7 @@
 //! The right column: how much of a Service is served, why not the rest, and what to do.
 
 use roster_engine::{
-    explain::{Explanation, PodState, PodVerdict, ServedTotals},
+    explain::{Explanation, PodState, PodVerdict, PortName, ServedTotals},
     phrase::counted,
     picture::PictureReason,
     reason::{Finding, Reason, Severity},
@@ -113,15 +113,17 @@ fn rows(html: &mut Html, explanation: &Explanation) {
     rows.sort_by_key(|row| (row.served, row.state == PodState::Ready));
     html.leaf("h3", &[], "Pods");
     html.element("ul", &[("class", "pods")], |html| {
-        rows.iter().take(MAX_ROWS).for_each(|row| html.element("li", &[], |html| write_row(html, row)));
+        let each = rows.iter().flat_map(|row| row.ports.each().map(move |port| (row, port)));
+        each.take(MAX_ROWS).for_each(|(row, port)| html.element("li", &[], |html| write_row(html, row, port)));
     });
-    let more = rows.len().saturating_sub(MAX_ROWS) + explanation.summary.omitted_rows;
+    let all: usize = rows.iter().map(|row| row.ports.places().len()).sum();
+    let more = all.saturating_sub(MAX_ROWS) + explanation.summary.omitted_rows;
     if more > 0 {
         html.leaf("p", &[("class", "more")], format_args!("and {}", counted(more, "more row")));
     }
 }
 
-fn write_row(html: &mut Html, row: &PodVerdict) {
+fn write_row(html: &mut Html, row: &PodVerdict, port: Option<&PortName>) {
     let (class, word) = match (row.served, row.is_last_resort) {
         (true, _) => ("ok", "traffic"),
         (false, true) => ("no", "traffic until it ends"),
@@ -130,7 +132,7 @@ fn write_row(html: &mut Html, row: &PodVerdict) {
     html.leaf("b", &[("class", class)], word);
     html.text(" ");
     html.leaf("span", &[("class", "pod")], &row.pod);
-    if let Some(port) = &row.port {
+    if let Some(port) = port {
         html.leaf("small", &[], format_args!(" {}", port_text(port)));
     }
     for cause in row.reasons.iter().filter(|cause| cause.code != Reason::Ready) {

@@ -22,7 +22,7 @@ pub(crate) fn of(cluster: &Cluster<'_>, entry: &Entry<'_>, explained: &Explained
             let rows = explained.explanation.rows.iter();
             let is_cause = |code: Reason| code == Reason::NamedPortMissing;
             let mut missing = rows.filter(|row| row.reasons.iter().any(|cause| is_cause(cause.code)));
-            let port = missing.find_map(|row| row.port.as_ref())?;
+            let port = missing.find_map(|row| row.ports.names().first())?;
             let TargetPort::Name(name) = &port.target_port else { return None };
             let state = cluster.index.state(entry);
             // The number that the name stands for in other pods.

@@ -1,13 +1,10 @@
 //! The details of `roster explain`: one block for each Service.
 
-use std::{
-    collections::HashMap,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 use roster_engine::{
-    explain::{Cause, Explanation, PodState, PodVerdict, PortName, ServedTotals},
-    model::{HashSeed, Pod, Text},
+    explain::{Cause, Explanation, PodState, PodVerdict, PortRun, ServedTotals, each_piece},
+    model::{Pod, Text},
     phrase::counted,
     reason::{Reason, Severity},
     record::Scope,
@@ -143,7 +140,7 @@ impl BlockForm<'_> {
 /// Rows with the same verdict.
 struct RowGroup<'a> {
     pods: Vec<&'a Text>,
-    ports: Vec<String>,
+    ports: Vec<PortRun>,
     lists: Vec<&'a Scope>,
     verdict: RowVerdict<'a>,
     /// Whether every pod is named.
@@ -187,43 +184,46 @@ fn groups(explanation: &Explanation, wide: bool) -> Vec<RowGroup<'_>> {
 /// time.
 const RECENT: usize = 32;
 
-/// The verdicts on one port, each with its lists.
+/// The verdicts on some ports, each with its lists.
 type PortVerdicts<'a> = Vec<(RowVerdict<'a>, Vec<&'a Scope>)>;
 
 fn groups_of_pod(rows: &[PodVerdict], wide: bool) -> Vec<RowGroup<'_>> {
-    let mut ports: Vec<(&Option<PortName>, PortVerdicts<'_>)> = Vec::new();
-    let mut place: HashMap<Option<(&str, i32)>, usize, HashSeed> = HashMap::default();
+    let lists: Vec<&[PodVerdict]> = rows.chunk_by(|a, b| a.scope == b.scope).collect();
+    let mut groups: Vec<RowGroup<'_>> = Vec::new();
+    each_piece(
+        &lists,
+        |row| row.ports.places(),
+        |places, rows| {
+            for (verdict, lists) in verdicts_of(rows, wide) {
+                let same = |g: &&mut RowGroup<'_>| g.verdict == verdict && g.lists == lists;
+                let ports = rows[0].ports.at(places.clone());
+                match groups.iter_mut().rev().take(RECENT).find(same) {
+                    Some(group) => group.add_ports(ports),
+                    None => {
+                        groups.push(RowGroup { pods: vec![&rows[0].pod], ports: vec![ports], lists, verdict, wide })
+                    }
+                }
+            }
+        },
+    );
+    groups
+}
+
+/// The verdicts of rows on the same ports, each with the lists that agree.
+fn verdicts_of<'a>(rows: &[&'a PodVerdict], wide: bool) -> PortVerdicts<'a> {
+    let mut all: PortVerdicts<'_> = Vec::new();
     for row in rows {
-        let key = row.port.as_ref().map(|p| (p.name.as_str(), p.port));
-        let at = *place.entry(key).or_insert_with(|| {
-            ports.push((&row.port, Vec::new()));
-            ports.len() - 1
-        });
-        let of_port = &mut ports[at].1;
         let reasons =
             row.reasons.iter().enumerate().filter(|(i, f)| *i == 0 || is_shown(f, wide)).map(|(_, f)| f).collect();
         // Of the other states, only a terminating one may be served or not.
         let served = row.served && row.state == PodState::Terminating;
         let verdict = RowVerdict { state: row.state, served, reasons };
-        match of_port.iter_mut().find(|(known, _)| *known == verdict) {
+        match all.iter_mut().find(|(known, _)| *known == verdict) {
             Some((_, lists)) => lists.push(&row.scope),
-            None => of_port.push((verdict, vec![&row.scope])),
+            None => all.push((verdict, vec![&row.scope])),
         }
     }
-    let mut groups: Vec<RowGroup<'_>> = Vec::new();
-    for (port, of_port) in ports {
-        for (verdict, lists) in of_port {
-            let port = port_text(port.as_ref());
-            let same = |g: &&mut RowGroup<'_>| g.verdict == verdict && g.lists == lists;
-            if let Some(group) = groups.iter_mut().rev().take(RECENT).find(same) {
-                group.ports.push(port);
-                continue;
-            }
-            let pods = rows.first().map(|r| &r.pod).into_iter().collect();
-            groups.push(RowGroup { pods, ports: vec![port], lists, verdict, wide });
-        }
-    }
-    groups
+    all
 }
 
 /// The verdicts on the pods, those with the same one in a line; what is not served comes first.
@@ -240,6 +240,15 @@ pub(in crate::cli) fn verdict_lines(explanation: &Explanation) -> Vec<String> {
 }
 
 impl RowGroup<'_> {
+    /// Adds ports after those that it has.
+    fn add_ports(&mut self, ports: PortRun) {
+        let (begin, end) = (ports.places().start, ports.places().end);
+        match self.ports.last_mut().filter(|last| last.places().end == begin) {
+            Some(last) => *last = last.at(last.places().start..end),
+            None => self.ports.push(ports),
+        }
+    }
+
     /// The pods, the ports, the lists, the state, the codes, and the details.
     fn texts(&self) -> [String; 6] {
         let named = if self.wide { self.pods.len() } else { NAMED_PODS };
@@ -258,7 +267,8 @@ impl RowGroup<'_> {
         let codes: Vec<&str> = self.verdict.reasons.iter().map(|f| f.code.code()).collect();
         let details: Vec<&str> =
             self.verdict.reasons.iter().map(|f| f.detail.as_str()).filter(|d| !d.is_empty()).collect();
-        [pods, self.ports.join(", "), lists.join(", "), state.to_owned(), codes.join(", "), details.join("; ")]
+        let ports: Vec<String> = self.ports.iter().flat_map(PortRun::each).map(port_text).collect();
+        [pods, ports.join(", "), lists.join(", "), state.to_owned(), codes.join(", "), details.join("; ")]
     }
 
     fn cells(&self) -> [Cell; 6] {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use roster_engine::{
-    explain::Explanation,
+    explain::{Explanation, each_piece},
     model::{HashSeed, Text},
     reason::Reason,
     record::Scope,
@@ -58,19 +58,24 @@ impl NodeUses {
             let uses = uses_of_pods(view, removed);
             let is_proxied = view.findings.iter().all(|finding| finding.code != Reason::NotProxied);
             let mut pods: Vec<NodeUse> = Vec::new();
-            for row in explanation.rows.iter().filter(|row| row.scope != Scope::Endpoints) {
-                let port = row.port.as_ref().map(|port| port.name.clone()).unwrap_or_default();
-                if pods.last().is_some_and(|last| last.pod == row.pod && last.port == port) {
-                    continue;
-                }
-                // Without a proxy, it does not matter whether the pod is ready.
-                let why =
-                    if is_proxied { row.reasons.first().map(|cause| cause.code) } else { Some(Reason::NotProxied) };
-                let not_published = || (EndpointUse::default(), why);
-                let key = (row.pod.clone(), port);
-                let (used, reason) = uses.get(&key).copied().unwrap_or_else(not_published);
-                let (pod, port) = key;
-                pods.push(NodeUse { pod, port, cluster: used.cluster, local: used.local, reason });
+            for rows in explanation.rows.chunk_by(|a, b| a.pod == b.pod) {
+                let lists = rows.chunk_by(|a, b| a.scope == b.scope).filter(|rows| rows[0].scope != Scope::Endpoints);
+                // A pod port of two families counts once.
+                each_piece(
+                    &lists.collect::<Vec<_>>(),
+                    |row| row.ports.places(),
+                    |places, rows| {
+                        let why = rows[0].reasons.first().map(|cause| cause.code);
+                        // Without a proxy, it does not matter whether the pod is ready.
+                        let why = if is_proxied { why } else { Some(Reason::NotProxied) };
+                        for port in rows[0].ports.at(places).each() {
+                            let key = (rows[0].pod.clone(), port.map(|port| port.name.clone()).unwrap_or_default());
+                            let (used, reason) = uses.get(&key).copied().unwrap_or((EndpointUse::default(), why));
+                            let (pod, port) = key;
+                            pods.push(NodeUse { pod, port, cluster: used.cluster, local: used.local, reason });
+                        }
+                    },
+                );
             }
             pods
         });

@@ -40,33 +40,30 @@ struct GridRow<'a> {
 impl<'a> PodGrid<'a> {
     /// The grid of an explanation; `None` if it has no rows, or too many ports.
     pub(super) fn of(explanation: &'a Explanation) -> Option<Self> {
-        let mut columns: HashMap<Option<(&str, i32)>, usize, HashSeed> = HashMap::default();
-        let mut ports = Vec::new();
+        let ports = explanation.rows.iter().map(|verdict| verdict.ports.places().end).max()?;
+        if ports > MAX_PORTS {
+            return None;
+        }
+        let mut headings = vec![String::new(); ports];
         let mut rows: Vec<GridRow<'_>> = Vec::new();
         for verdicts in explanation.rows.chunk_by(|a, b| a.pod == b.pod) {
-            let mut cells: Vec<CellTexts<'_>> = vec![Vec::new(); ports.len()];
+            let mut cells: Vec<CellTexts<'_>> = vec![Vec::new(); ports];
             for verdict in verdicts {
-                let key = verdict.port.as_ref().map(|p| (p.name.as_str(), p.port));
-                let column = *columns.entry(key).or_insert_with(|| {
-                    ports.push(port_text(verdict.port.as_ref()));
-                    ports.len() - 1
-                });
-                cells.resize(ports.len(), Vec::new());
                 let text = word(verdict);
-                match cells[column].iter_mut().find(|(known, _)| *known == text) {
-                    Some((_, lists)) => lists.push(verdict.scope),
-                    None => cells[column].push((text, vec![verdict.scope])),
+                for (column, port) in verdict.ports.places().zip(verdict.ports.each()) {
+                    headings[column] = port_text(port);
+                    match cells[column].iter_mut().find(|(known, _)| *known == text) {
+                        Some((_, lists)) => lists.push(verdict.scope),
+                        None => cells[column].push((text, vec![verdict.scope])),
+                    }
                 }
             }
             rows.push(GridRow { first: &verdicts.first()?.pod, pods: 1, cells });
         }
-        if rows.is_empty() || ports.len() > MAX_PORTS {
-            return None;
-        }
         if rows.len() > MAX_PODS {
             rows = grouped(rows);
         }
-        Some(Self { ports, rows })
+        Some(Self { ports: headings, rows })
     }
 
     /// Writes it for a screen of this width.
@@ -167,7 +164,7 @@ pub(super) fn port_text(port: Option<&PortName>) -> String {
 #[cfg(test)]
 mod tests {
     use roster_engine::{
-        explain::{Cause, Summary},
+        explain::{Cause, PortRun, Summary},
         model::Family,
         profile::Minor,
         reason::Reason,
@@ -181,13 +178,19 @@ mod tests {
     fn grid(pods: &[PodRow<'_>], endpoints: Option<(PodState, Reason)>, width: Option<usize>) -> String {
         let mut rows = Vec::new();
         for (pod, ports) in pods {
-            for ((name, port), of_slices) in [("http", 80), ("metrics", 9102)].into_iter().zip(ports) {
+            let names = [("http", 80), ("metrics", 9102)];
+            let names = names.map(|(name, port)| PortName {
+                name: name.into(),
+                port,
+                target_port: TargetPort::Name(name.into()),
+            });
+            let all = PortRun::of(names);
+            for (place, of_slices) in ports.iter().enumerate() {
                 let slices = (Scope::Slices(Family::V4), *of_slices);
                 for (scope, (state, reason)) in endpoints.map(|e| (Scope::Endpoints, e)).into_iter().chain([slices]) {
-                    let port = PortName { name: name.into(), port, target_port: TargetPort::Name(name.into()) };
                     rows.push(PodVerdict {
                         pod: Text::new(pod),
-                        port: Some(port),
+                        ports: all.at(place..place + 1),
                         scope,
                         served: state == PodState::Ready,
                         state,

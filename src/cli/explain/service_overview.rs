@@ -186,7 +186,7 @@ fn sentence(out: &mut dyn Write, style: Style, text: &str, width: Option<usize>)
 #[cfg(test)]
 mod tests {
     use roster_engine::{
-        explain::{Cause, PodState, PodVerdict, ScopeCounts, Summary},
+        explain::{Cause, PodState, PodVerdict, PortRun, ScopeCounts, Summary},
         model::Text,
         profile::Minor,
         record::Scope,
@@ -198,7 +198,7 @@ mod tests {
     fn explanation(reason: Reason, detail: &str) -> Explanation {
         let rows = [("web-0", Reason::Ready, ""), ("web-1", reason, detail)].map(|(pod, code, detail)| PodVerdict {
             pod: Text::new(pod),
-            port: None,
+            ports: PortRun::of([]),
             scope: Scope::Endpoints,
             served: code == Reason::Ready,
             state: if code == Reason::Ready { PodState::Ready } else { PodState::Absent },

@@ -1,8 +1,9 @@
 //! What is wrong with a Service, in a few words: its warnings and errors by code, the one to look at first in front.
 
-use std::collections::BTreeSet;
-
-use super::explanation::{Cause, Explanation, PodState, PodVerdict};
+use super::{
+    explanation::{Cause, Explanation, PodState, PodVerdict},
+    port_run::each_piece,
+};
 use crate::{
     model::Text,
     phrase::counted,
@@ -109,14 +110,27 @@ fn of_pods(explanation: &Explanation) -> Vec<DiagnosedCause> {
 
 /// Why pod ports are served in no list, by their decisive reasons.
 fn unserved(explanation: &Explanation) -> Vec<DiagnosedCause> {
-    let port_of = |row: &PodVerdict| row.port.as_ref().map(|port| (port.name.clone(), port.port));
-    let of_pod = explanation.rows.chunk_by(|a, b| a.pod == b.pod).flat_map(|rows| {
-        let served: BTreeSet<_> = rows.iter().filter(|row| row.served).map(port_of).collect();
-        // A row of Endpoints is ready, and never served: kube-proxy reads slices only.
-        let unserved = rows.iter().filter(move |row| row.state != PodState::Ready && !served.contains(&port_of(row)));
-        unserved.filter_map(|row| Some((&row.pod, row.reasons.first()?)))
-    });
-    by_code(of_pod)
+    by_code(explanation.rows.chunk_by(|a, b| a.pod == b.pod).flat_map(unserved_of_pod))
+}
+
+/// The reasons why some ports of a pod are served in no list.
+fn unserved_of_pod(rows: &[PodVerdict]) -> impl Iterator<Item = (&Text, &Cause)> {
+    let lists: Vec<&[PodVerdict]> = rows.chunk_by(|a, b| a.scope == b.scope).collect();
+    let mut causes = Vec::new();
+    each_piece(
+        &lists,
+        |row| row.ports.places(),
+        |_, rows| {
+            if !rows.iter().any(|row| row.served) {
+                // A row of Endpoints is ready, and never served: kube-proxy reads slices only.
+                let unready = rows.iter().filter(|row| row.state != PodState::Ready);
+                causes.extend(unready.filter_map(|row| Some((row.scope, (&row.pod, row.reasons.first()?)))));
+            }
+        },
+    );
+    // Stable: as the rows, list by list.
+    causes.sort_by_key(|(scope, _)| *scope);
+    causes.into_iter().map(|(_, cause)| cause)
 }
 
 /// For each code the first pod, what it means there, and how many other pods have it. The causes come pod by pod.
@@ -151,13 +165,18 @@ fn of_pod(pod: &Text, pods: usize, cause: &Cause) -> DiagnosedCause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{explain::Summary, model::Family, profile::Minor, record::Scope};
+    use crate::{
+        explain::{PortRun, Summary},
+        model::Family,
+        profile::Minor,
+        record::Scope,
+    };
 
     /// An explanation with these causes of the Service, and one cause for each of these pods.
     fn explanation(reasons: &[(Reason, &str)], pods: &[(&str, Reason, &str)]) -> Explanation {
         let row = |(pod, code, detail): &(&str, Reason, &str)| PodVerdict {
             pod: Text::new(pod),
-            port: None,
+            ports: PortRun::of([]),
             scope: Scope::Slices(Family::V4),
             served: *code == Reason::Ready,
             state: PodState::Absent,

@@ -1,9 +1,10 @@
 //! What `explain` answers: the verdicts on every pod, and the causes that concern the Service.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
+use super::port_run::{PortName, PortRun};
 use crate::{
-    model::{ObjectKey, TargetPort, Text},
+    model::{ObjectKey, Text},
     profile::Minor,
     reason::{Finding, Reason, Severity},
     record::Scope,
@@ -34,7 +35,8 @@ pub struct Explanation {
     pub summary: Summary,
     /// What concerns the Service as a whole, followed by the findings of the plan.
     pub reasons: Vec<Cause>,
-    /// One verdict per selected pod, list and Service port, in this order. Pods keep their order.
+    /// The verdicts on each selected pod, list by list and port by port. Pods keep their order. In JSON each port has a row.
+    #[serde(serialize_with = "row_by_row")]
     pub rows: Vec<PodVerdict>,
 }
 
@@ -96,14 +98,13 @@ impl ScopeCounts {
     }
 }
 
-/// The answer for one pod and Service port in one list: published or not, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// The answer for one pod and some Service ports in one list: published or not, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodVerdict {
     /// Name of the pod.
     pub pod: Text,
-    /// The Service port; `None` if the Service has no ports.
-    pub port: Option<PortName>,
+    /// The Service ports: at least one, or the Service as a whole if it has none.
+    pub ports: PortRun,
     /// The list.
     pub scope: Scope,
     /// Whether kube-proxy sends traffic to it because of this list: never because of Endpoints, which it does not read.
@@ -113,31 +114,36 @@ pub struct PodVerdict {
     /// Why: at least one cause, the decisive one first.
     pub reasons: Vec<Cause>,
     /// Whether kube-proxy uses it for as long as it runs, because no pod of the list is ready: for pictures and pages.
-    #[serde(skip)]
     pub is_last_resort: bool,
 }
 
 impl PodVerdict {
-    /// The length of its texts.
+    /// The length of the texts that each of its rows repeats.
     pub(super) fn text(&self) -> usize {
-        let port = self.port.as_ref().map_or(0, |p| match &p.target_port {
-            TargetPort::Name(target) => p.name.len() + target.len(),
-            TargetPort::Number(_) => p.name.len(),
-        });
-        self.pod.len() + port + self.reasons.iter().map(|c| c.detail.len() + c.fix.len()).sum::<usize>()
+        self.pod.len() + self.reasons.iter().map(|c| c.detail.len() + c.fix.len()).sum::<usize>()
     }
 }
 
-/// A Service port in a [`PodVerdict`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// What JSON says of one port of a verdict.
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PortName {
-    /// Name; may be empty.
-    pub name: Text,
-    /// Number.
-    pub port: i32,
-    /// Number or name of the container port.
-    pub target_port: TargetPort,
+struct VerdictRow<'a> {
+    pod: &'a Text,
+    port: Option<&'a PortName>,
+    scope: Scope,
+    served: bool,
+    state: PodState,
+    reasons: &'a [Cause],
+}
+
+fn rows(verdict: &PodVerdict) -> impl Iterator<Item = VerdictRow<'_>> {
+    let PodVerdict { pod, ports, scope, served, state, reasons, .. } = verdict;
+    ports.each().map(|port| VerdictRow { pod, port, scope: *scope, served: *served, state: *state, reasons })
+}
+
+/// Writes a row for each port of each verdict.
+fn row_by_row<S: Serializer>(verdicts: &[PodVerdict], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(verdicts.iter().flat_map(rows))
 }
 
 /// How a pod is published.

@@ -1,7 +1,7 @@
 //! Which pods serve which ports of a Service, and why the others do not.
 //!
 //! Nothing is decided here. The engine plans and records every decision where it falls; this module arranges the
-//! records into one [`PodVerdict`] per pod, Service port and list, and adds the causes that concern the Service as a
+//! records into one [`PodVerdict`] per pod, list and run of Service ports, and adds the causes that concern the Service as a
 //! whole ([`Explanation::reasons`]).
 //!
 //! No input makes the answer unbounded: at most [`MAX_LISTED_VERDICTS`] verdicts with [`MAX_TEXT`] bytes of text are listed and
@@ -11,6 +11,8 @@
 mod diagnosis;
 mod explanation;
 mod pod_relation;
+mod port_run;
+mod port_tallies;
 mod selector_misses;
 mod served_totals;
 mod service_causes;
@@ -21,9 +23,11 @@ mod verdicts;
 pub use diagnosis::{DiagnosedCause, Diagnosis};
 pub use explanation::{
     Cause, Explanation, LabelMiss, MAX_LISTED_VERDICTS, MAX_REASONS, MAX_RECORDS, MAX_TEXT, MAX_VERDICTS, PodState,
-    PodVerdict, PortName, ScopeCounts, Summary,
+    PodVerdict, ScopeCounts, Summary,
 };
 pub use pod_relation::PodRelation;
+pub(crate) use port_run::CountByPlace;
+pub use port_run::{PortName, PortRun, each_piece};
 pub use selector_misses::LabelGroups;
 pub use served_totals::ServedTotals;
 

@@ -1,9 +1,11 @@
-//! One verdict per pod, list and Service port, made of the records of a plan.
+//! One verdict per pod, list and run of Service ports, made of the records of a plan.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::ops::Range;
 
-use super::explanation::{
-    Cause, MAX_LISTED_VERDICTS, MAX_TEXT, MAX_VERDICTS, PodState, PodVerdict, PortName, ScopeCounts,
+use super::{
+    explanation::{Cause, MAX_LISTED_VERDICTS, MAX_TEXT, MAX_VERDICTS, PodState, PodVerdict, ScopeCounts},
+    port_run::{CountByPlace, PortRun},
+    port_tallies::{PortTallies, PortTally, TalliedRun},
 };
 use crate::{
     model::{Pod, Service},
@@ -20,35 +22,23 @@ pub(super) struct VerdictTable {
     pub(super) omitted: usize,
     /// Pods × ports that kube-proxy sends traffic to, because of some list.
     pub(super) served: usize,
-    /// Whether a pod serves a port in a list, for each list all ports.
-    served_ports: Vec<bool>,
-    /// The verdicts on pods that serve while they shut down, each with its place in `served_ports`.
+    /// For each list, how many pods serve a port.
+    served_ports: Vec<CountByPlace>,
+    /// The verdicts on pods that serve while they shut down, each with its list.
     ending: Vec<(usize, usize)>,
-    /// Whether there are slices: kube-proxy reads nothing else.
-    has_slices: bool,
     seen: usize,
+    /// How many pods × ports are listed, and the length of their texts.
+    listed: usize,
     text: usize,
-}
-
-/// The counts of one Service port (or of a Service without ports) over the lists that kube-proxy reads.
-#[derive(Clone, Default)]
-pub(super) struct PortTally {
-    /// Whether some pod serves it.
-    pub(super) served: bool,
-    /// The last pod that does.
-    last_served: Option<usize>,
-    /// The last pod, and the most severe of its decisive reasons.
-    last: Option<(usize, Reason)>,
-    /// For each reason why pods do not serve it the number of pods: each pod counts once.
-    pub(super) reasons: BTreeMap<Reason, usize>,
 }
 
 /// Arranges records by pod, list and port. A record that names no port counts for every port. `known` is the number
 /// of pods that should have records.
 pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut records: Vec<Record>) -> VerdictTable {
     let Some(service) = service else { return VerdictTable::default() };
-    let ports = service.ports.len().max(1);
-    let mut table = VerdictTable { ports: vec![PortTally::default(); ports], ..VerdictTable::default() };
+    let all = PortRun::of_service(service);
+    let ports = all.places().len();
+    let port_texts = all.texts();
     // A stable sort, so that the records of one verdict stay in the order of the decisions. Each list was recorded
     // pod by pod: there are few runs to merge.
     records.retain(|r| r.pod < pods.len() && r.port.is_none_or(|p| p < ports));
@@ -56,25 +46,31 @@ pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut 
     let mut lists: Vec<&Scope> = records.iter().map(|r| &r.scope).collect();
     lists.sort_unstable();
     lists.dedup();
-    table.served_ports = vec![false; ports * lists.len()];
-    table.counts = lists.iter().map(|s| ScopeCounts::none(**s)).collect();
-    table.has_slices = lists.iter().any(|list| matches!(list, Scope::Slices(_)));
+    let mut table = VerdictTable {
+        counts: lists.iter().map(|s| ScopeCounts::none(**s)).collect(),
+        served_ports: vec![CountByPlace::of(ports); lists.len()],
+        ..VerdictTable::default()
+    };
+    let has_slices = lists.iter().any(|list| matches!(list, Scope::Slices(_)));
+    let mut tallies = PortTallies::of(ports);
     let mut explained = 0;
-    for group in records.chunk_by(|a, b| (a.pod, &a.scope) == (b.pod, &b.scope)) {
-        // `None` sorts before every port.
-        let (of_pod, of_ports) = group.split_at(group.partition_point(|r| r.port.is_none()));
-        let list = lists.binary_search(&&group[0].scope).unwrap_or_default();
-        let place = Place { service, pod: pods[group[0].pod], index: group[0].pod, list };
-        let mut next = 0;
-        for of_port in of_ports.chunk_by(|a, b| a.port == b.port) {
-            let port = of_port[0].port.unwrap_or_default();
-            explained += table.add(&place, next..port, of_pod, &[]);
-            explained += table.add(&place, port..port + 1, of_pod, of_port);
-            next = port + 1;
+    for of_pod in records.chunk_by(|a, b| a.pod == b.pod) {
+        let mut read: Vec<Vec<TalliedRun>> = Vec::new();
+        for of_list in of_pod.chunk_by(|a, b| a.scope == b.scope) {
+            let scope = of_list[0].scope;
+            let list = lists.binary_search(&&scope).unwrap_or_default();
+            let pod = pods[of_list[0].pod];
+            let place = Place { service, pod, scope, list, all: &all, port_texts: &port_texts };
+            let runs = table.add_list(&place, of_list, &mut explained);
+            // kube-proxy reads nothing else.
+            if scope != Scope::Endpoints || !has_slices {
+                read.push(runs);
+            }
         }
-        explained += table.add(&place, next..ports, of_pod, &[]);
+        tallies.add_pod(&read);
     }
-    table.ports.iter_mut().for_each(PortTally::finish_pod);
+    table.served = tallies.served();
+    table.ports = tallies.finish();
     table.explain_ending();
     let total = known.saturating_mul(ports).saturating_mul(table.counts.len());
     table.omitted += total.saturating_sub(explained);
@@ -85,124 +81,160 @@ pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut 
 struct Place<'a> {
     service: &'a Service,
     pod: &'a Pod,
-    index: usize,
+    scope: Scope,
     list: usize,
+    /// The ports of the Service.
+    all: &'a PortRun,
+    /// For each port, how much text the ports before it have.
+    port_texts: &'a [usize],
 }
 
 impl VerdictTable {
-    /// Adds the verdicts on `ports`, which all have the same records: those of the whole pod and those of the port.
-    /// Returns how many verdicts that accounts for.
-    fn add(&mut self, place: &Place<'_>, ports: Range<usize>, of_pod: &[Record], of_port: &[Record]) -> usize {
-        let Some(first) = of_pod.first().or(of_port.first()) else { return 0 };
+    /// Adds the verdicts on one pod in one list. Adds to `explained` how many pods × ports that accounts for.
+    fn add_list(&mut self, place: &Place<'_>, records: &[Record], explained: &mut usize) -> Vec<TalliedRun> {
+        // `None` sorts before every port.
+        let (of_pod, of_ports) = records.split_at(records.partition_point(|r| r.port.is_none()));
+        let mut runs = Vec::new();
+        let mut add = |ports: Range<usize>, of_port: &[Record]| {
+            let records: Vec<&Record> = of_pod.iter().chain(of_port).collect();
+            if !ports.is_empty() && !records.is_empty() {
+                *explained += ports.len();
+                runs.extend(self.add(place, ports, records));
+            }
+        };
+        let mut next = 0;
+        for of_port in of_ports.chunk_by(|a, b| a.port == b.port) {
+            let port = of_port[0].port.unwrap_or_default();
+            add(next..port, &[]);
+            add(port..port + 1, of_port);
+            next = port + 1;
+        }
+        add(next..place.all.places().end, &[]);
+        runs
+    }
+
+    /// Adds the verdict on `ports`, which all have these records.
+    fn add(&mut self, place: &Place<'_>, ports: Range<usize>, records: Vec<&Record>) -> Option<TalliedRun> {
         let asked = ports.len();
         let ports = ports.start..ports.start + asked.min(MAX_VERDICTS.saturating_sub(self.seen));
         self.seen += ports.len();
         self.omitted += asked - ports.len();
-        let (state, mut records) = decide(first.scope, of_pod.iter().chain(of_port));
-        let served = match state {
-            // kube-proxy reads slices only.
-            _ if first.scope == Scope::Endpoints => false,
-            PodState::Ready => true,
-            // A stored endpoint was written for the Service as it was then.
-            PodState::Terminating if stays_as_stored(&records) => {
-                records.iter().any(|r| state_of(r.reason, first.scope) == Some(PodState::Ready))
-            }
-            // The only terminating endpoints that are ready.
-            PodState::Terminating => place.service.publish_not_ready,
-            PodState::NotReady | PodState::Absent => false,
-        };
-        self.counts[place.list].count(state, served, ports.len());
-        records.sort_by_key(|r| state_of(r.reason, first.scope) != Some(state));
-        let is_ending = state == PodState::Terminating && !served && place.pod.ready();
-        for port in ports {
-            let in_list = place.list * self.ports.len() + port;
-            self.served_ports[in_list] |= served;
-            let tally = &mut self.ports[port];
-            if first.scope != Scope::Endpoints || !self.has_slices {
-                tally.count_reason(place.index, records[0].reason);
-            }
-            self.served += usize::from(tally.count_served(place.index, served));
-            if self.verdicts.len() == MAX_LISTED_VERDICTS || self.text > MAX_TEXT {
-                self.omitted += 1;
-                continue;
-            }
-            let verdict = PodVerdict {
-                pod: place.pod.name().clone(),
-                port: place.service.ports.get(port).map(|p| PortName {
-                    name: p.name.clone(),
-                    port: p.port,
-                    target_port: p.target_port.clone(),
-                }),
-                scope: first.scope,
-                served,
-                state,
-                reasons: records.iter().map(|r| Cause::new(r.reason, r.detail.clone())).collect(),
-                is_last_resort: false,
-            };
-            if is_ending {
-                self.ending.push((self.verdicts.len(), in_list));
-            }
-            self.text += verdict.text();
-            self.verdicts.push(verdict);
+        if ports.is_empty() {
+            return None;
         }
-        asked
+        let (state, mut records) = decide(place.scope, records);
+        let served = is_served(place, state, &records);
+        self.counts[place.list].count(state, served, ports.len());
+        if served {
+            self.served_ports[place.list].add(&ports);
+        }
+        records.sort_by_key(|r| state_of(r.reason, place.scope) != Some(state));
+        let reason = records[0].reason;
+        let is_ending = state == PodState::Terminating && !served && place.pod.ready();
+        self.list(place, ports.clone(), is_ending, |ports| PodVerdict {
+            pod: place.pod.name().clone(),
+            ports,
+            scope: place.scope,
+            served,
+            state,
+            reasons: records.iter().map(|r| Cause::new(r.reason, r.detail.clone())).collect(),
+            is_last_resort: false,
+        });
+        Some(TalliedRun { ports, is_served: served, reason })
     }
 
-    /// Says what becomes of connections to pods that serve while they shut down: kube-proxy uses them only if no pod is ready.
+    /// Lists a verdict, for as many of its ports as there is room for.
+    fn list(
+        &mut self,
+        place: &Place<'_>,
+        ports: Range<usize>,
+        is_ending: bool,
+        verdict: impl FnOnce(PortRun) -> PodVerdict,
+    ) {
+        let room = if self.text > MAX_TEXT { 0 } else { MAX_LISTED_VERDICTS - self.listed };
+        let shown = ports.len().min(room);
+        if shown > 0 {
+            let mut verdict = verdict(place.all.at(ports.clone()));
+            let of_pod = verdict.text();
+            let (before, begin) = (self.text, place.port_texts[ports.start]);
+            let text = |rows: usize| before + place.port_texts[ports.start + rows] - begin + rows * of_pod;
+            // The row that goes beyond the limit is the last one.
+            let listed =
+                if text(shown) <= MAX_TEXT { shown } else { (0..shown).filter(|rows| text(*rows) <= MAX_TEXT).count() };
+            self.text = text(listed);
+            self.listed += listed;
+            self.omitted += ports.len() - listed;
+            verdict.ports = place.all.at(ports.start..ports.start + listed);
+            if is_ending {
+                self.ending.push((self.verdicts.len(), place.list));
+            }
+            self.verdicts.push(verdict);
+        } else {
+            self.omitted += ports.len();
+        }
+    }
+
+    /// Says what becomes of connections to pods that serve while they shut down: kube-proxy uses them only if no pod is
+    /// ready. A verdict on ports of both kinds becomes several.
     fn explain_ending(&mut self) {
-        for (place, in_list) in std::mem::take(&mut self.ending) {
-            let Some(verdict) = self.verdicts.get_mut(place) else { continue };
-            let is_replaced = self.served_ports.get(in_list).copied().unwrap_or_default();
-            let detail = if is_replaced {
-                "it is shutting down, and gets no new connections"
-            } else {
-                "it is shutting down, and still serves: kube-proxy uses it while no pod is ready"
+        let mut ending = std::mem::take(&mut self.ending).into_iter().peekable();
+        if ending.peek().is_none() {
+            return;
+        }
+        let is_served = |counts: &CountByPlace| counts.counts().map(|pods| pods > 0).collect();
+        let replaced: Vec<Vec<bool>> = self.served_ports.iter().map(is_served).collect();
+        let verdicts = std::mem::take(&mut self.verdicts);
+        for (at, verdict) in verdicts.into_iter().enumerate() {
+            let Some((_, list)) = ending.next_if(|(of, _)| *of == at) else {
+                self.verdicts.push(verdict);
+                continue;
             };
-            verdict.is_last_resort = !is_replaced;
-            for cause in verdict.reasons.iter_mut().filter(|cause| cause.code == Reason::Terminating) {
-                detail.clone_into(&mut cause.detail);
+            let mut begin = verdict.ports.places().start;
+            let in_list = replaced[list].get(verdict.ports.places()).unwrap_or_default();
+            for part in in_list.chunk_by(|a, b| a == b) {
+                let ports = verdict.ports.at(begin..begin + part.len());
+                begin += part.len();
+                self.verdicts.push(ending_verdict(PodVerdict { ports, ..verdict.clone() }, part[0]));
             }
         }
     }
 }
 
-impl PortTally {
-    /// Counts a verdict, and returns whether this is the first list in which the pod serves the port.
-    fn count_served(&mut self, pod: usize, served: bool) -> bool {
-        self.served |= served;
-        served && self.last_served.replace(pod) != Some(pod)
-    }
-
-    /// Notes why a pod does not serve the port. Verdicts come pod by pod: each pod counts once, in however many lists.
-    fn count_reason(&mut self, pod: usize, reason: Reason) {
-        match &mut self.last {
-            Some((last, worst)) if *last == pod => {
-                if reason.severity() > worst.severity() {
-                    *worst = reason;
-                }
-            }
-            _ => {
-                self.finish_pod();
-                self.last = Some((pod, reason));
-            }
+/// Whether kube-proxy sends traffic to a pod because of a list.
+fn is_served(place: &Place<'_>, state: PodState, records: &[&Record]) -> bool {
+    match state {
+        // kube-proxy reads slices only.
+        _ if place.scope == Scope::Endpoints => false,
+        PodState::Ready => true,
+        // A stored endpoint was written for the Service as it was then.
+        PodState::Terminating if stays_as_stored(records) => {
+            records.iter().any(|r| state_of(r.reason, place.scope) == Some(PodState::Ready))
         }
+        // The only terminating endpoints that are ready.
+        PodState::Terminating => place.service.publish_not_ready,
+        PodState::NotReady | PodState::Absent => false,
     }
+}
 
-    /// Counts the last pod.
-    fn finish_pod(&mut self) {
-        let is_cause = |reason: &Reason| !matches!(reason, Reason::Ready | Reason::PublishedNotReady);
-        if let Some((_, reason)) = self.last.take().filter(|(_, reason)| is_cause(reason)) {
-            *self.reasons.entry(reason).or_default() += 1;
-        }
+/// The verdict on a pod that serves while it shuts down; `is_replaced` says that another pod of the list is ready.
+fn ending_verdict(mut verdict: PodVerdict, is_replaced: bool) -> PodVerdict {
+    let detail = if is_replaced {
+        "it is shutting down, and gets no new connections"
+    } else {
+        "it is shutting down, and still serves: kube-proxy uses it while no pod is ready"
+    };
+    verdict.is_last_resort = !is_replaced;
+    for cause in verdict.reasons.iter_mut().filter(|cause| cause.code == Reason::Terminating) {
+        detail.clone_into(&mut cause.detail);
     }
+    verdict
 }
 
 /// The state that the records of a verdict add up to, and those that then matter.
 ///
 /// A record that leaves the pod out wins, and makes records on a published pod void. If the stored objects stay as
 /// they are, they are what publishes the pod: a record that would leave the pod out is listed, but has no effect.
-fn decide<'a>(scope: Scope, records: impl Iterator<Item = &'a Record>) -> (PodState, Vec<&'a Record>) {
-    let mut records: Vec<&Record> = records.collect();
+fn decide(scope: Scope, mut records: Vec<&Record>) -> (PodState, Vec<&Record>) {
     let as_stored = stays_as_stored(&records);
     let states = records.iter().filter_map(|r| state_of(r.reason, scope));
     let state = states.filter(|s| !as_stored || *s != PodState::Absent).max().unwrap_or(PodState::Absent);

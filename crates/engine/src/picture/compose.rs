@@ -52,10 +52,11 @@ impl Picture {
             drawn.connect(slices[place.slice], node_of(place.member), EdgeKind::Traffic, place.is_ready);
         }
         for (at, member) in members.all.iter().enumerate() {
-            for (port, cause) in &member.verdict.left_out {
-                let from = port.map_or(side.service, |port| side.port(port));
+            for (ports, cause) in &member.verdict.left_out {
                 let state = if is_misfit(cause) { PictureState::Broken } else { PictureState::NotServed };
-                drawn.leave_out(from, node_of(at), state, cause.code.code(), || text_of(cause));
+                for from in side.of_ports(ports.as_ref()) {
+                    drawn.leave_out(*from, node_of(at), state, cause.code.code(), || text_of(cause));
+                }
             }
         }
         add_near_misses(scene, side.service, &mut drawn);

@@ -1,5 +1,7 @@
 //! The nodes before the slices: routes, the Service, its ports, and Endpoints that somebody wrote.
 
+use std::ops::Range;
+
 use super::{
     composer::Composer,
     graph::{EdgeKind, NodeKind, PictureNode, PictureReason, PictureState},
@@ -7,7 +9,7 @@ use super::{
     scene::{Route, Scene},
 };
 use crate::{
-    explain::ServedTotals,
+    explain::{Cause, CountByPlace, ServedTotals},
     model::{Service, ServicePort, ServiceType, TargetPort, Text, installed::MANAGER, names, protocol_or_tcp},
     phrase::{clip, counted, label_text},
     reason::Reason,
@@ -50,6 +52,13 @@ impl ServiceSide {
     /// The node of a port; that of the Service if it has none.
     pub(super) fn port(&self, place: usize) -> usize {
         self.ports.get(place).or(self.ports.last()).copied().unwrap_or(self.service)
+    }
+
+    /// The nodes of these ports; that of the Service for all of them, and if it has none.
+    pub(super) fn of_ports(&self, places: Option<&Range<usize>>) -> &[usize] {
+        let service = std::slice::from_ref(&self.service);
+        let (Some(places), Some(last)) = (places, self.ports.len().checked_sub(1)) else { return service };
+        self.ports.get(places.start.min(last)..places.end.min(last + 1).max(1)).unwrap_or(service)
     }
 }
 
@@ -171,28 +180,22 @@ fn add_ports(scene: &Scene<'_>, members: &Members<'_>, whole: PictureState, draw
 /// How each port is served by the pods; if no pod is known, as the whole is.
 fn port_states(ports: &[ServicePort], members: &Members<'_>, whole: PictureState) -> Vec<PictureState> {
     let whole = without_misfit(whole);
-    let (mut served, mut misfits, mut pods) = (vec![0_usize; ports.len()], vec![0_usize; ports.len()], 0);
+    let (mut served, mut misfits) = (CountByPlace::of(ports.len()), CountByPlace::of(ports.len()));
+    let mut pods = 0;
     for member in members.all.iter().filter(|member| member.verdict.state != PictureState::Unknown) {
         let verdict = &member.verdict;
         pods += usize::from(!verdict.served.is_empty() || verdict.cause.is_some());
-        for port in &verdict.served {
-            if let Some(count) = served.get_mut(*port) {
-                *count += 1;
-            }
-        }
-        for (port, cause) in &verdict.left_out {
-            let is_misfit = super::verdict_of_pod::is_misfit(cause);
-            if let Some(count) = port.and_then(|port| misfits.get_mut(port)) {
-                *count += usize::from(is_misfit);
-            }
-        }
+        verdict.served.iter().for_each(|ports| served.add(ports));
+        let is_misfit = |cause: &Cause| super::verdict_of_pod::is_misfit(cause);
+        let of_ports = verdict.left_out.iter().filter(|(_, cause)| is_misfit(cause)).filter_map(|(of, _)| of.as_ref());
+        of_ports.for_each(|ports| misfits.add(ports));
     }
-    let state = |place: usize| match pods {
+    let state = |(served, misfits): (usize, usize)| match pods {
         0 => whole,
-        all if misfits[place] == all => PictureState::Broken,
-        all => PictureState::of_parts(served[place], all),
+        all if misfits == all => PictureState::Broken,
+        all => PictureState::of_parts(served, all),
     };
-    (0..ports.len()).map(state).collect()
+    served.counts().zip(misfits.counts()).map(state).collect()
 }
 
 fn port_node(place: usize, port: &ServicePort, state: PictureState) -> PictureNode {

@@ -1,6 +1,9 @@
 //! `pod`: what `explain` says about one pod.
 
-use roster_engine::{explain::PodVerdict, record::Scope};
+use roster_engine::{
+    explain::{PodVerdict, PortName},
+    record::Scope,
+};
 
 use super::{
     test_answer::{Explained, ExplanationByPod, first_names},
@@ -14,7 +17,7 @@ fn missing(of_service: &ExplanationByPod, wanted: &PodExpectation) -> String {
     const SHOWN: usize = 10;
     let mut ports: Vec<String> = of_service
         .of_pod(&wanted.name)
-        .filter_map(|row| row.port.as_ref())
+        .flat_map(|row| row.ports.names())
         .map(|port| format!("{} {}", port.name, port.port).trim().to_owned())
         .collect();
     if !ports.is_empty() {
@@ -33,9 +36,12 @@ fn missing(of_service: &ExplanationByPod, wanted: &PodExpectation) -> String {
 
 pub(super) fn check(wanted: &PodExpectation, input: &TestInput<'_>) -> Differences {
     let of_service = input.explain(input.entry(&wanted.service)?);
-    let is_port = |row: &PodVerdict| match (&wanted.port, &row.port) {
-        (None, _) | (_, None) => true,
-        (Some(wanted), Some(port)) => wanted.has(&port.name, port.port),
+    let is_port = |row: &PodVerdict| {
+        let is_wanted = |port: Option<&PortName>| match (&wanted.port, port) {
+            (None, _) | (_, None) => true,
+            (Some(wanted), Some(port)) => wanted.has(&port.name, port.port),
+        };
+        row.ports.each().any(is_wanted)
     };
     let rows: Vec<&PodVerdict> = of_service.of_pod(&wanted.name).filter(|row| is_port(row)).collect();
     if rows.is_empty() {

@@ -2,7 +2,7 @@
 
 use roster_engine::{
     compare::{ChangedObject, changes},
-    explain::{PodState, PortName},
+    explain::{PodState, PodVerdict, PortName},
     model::{Endpoint, EndpointSlice, Service, Text},
     reason::{Reason, Severity},
     state::State,
@@ -117,8 +117,9 @@ fn why(wanted: &ServesExpectation, names: &[String], input: &TestInput<'_>) -> R
     for cause in causes.filter(|c| !(is_known && c.code == Reason::SelectorMatchesNothing)) {
         why.add(|| format!("{}: {}", cause.code, cause.detail));
     }
-    let port = |p: &PortName| wanted.port.as_ref().is_none_or(|wanted| wanted.has(&p.name, p.port));
-    let rows = explanation.rows.iter().filter(|r| r.state != PodState::Ready && r.port.as_ref().is_none_or(port));
+    let has = |p: &PortName| wanted.port.as_ref().is_none_or(|wanted| wanted.has(&p.name, p.port));
+    let is_port = |row: &PodVerdict| row.ports.each().any(|port| port.is_none_or(has));
+    let rows = explanation.rows.iter().filter(|row| row.state != PodState::Ready && is_port(row));
     for (row, cause) in rows.filter_map(|row| Some((row, row.reasons.first()?))) {
         why.add(|| {
             let detail = if cause.detail.is_empty() { cause.code.meaning() } else { &cause.detail };

@@ -1,15 +1,18 @@
 //! How two explanations of a Service differ, grouped by cause.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use roster_engine::{
-    explain::{Explanation, PodState, PodVerdict},
-    model::Text,
+    explain::{Explanation, PodState, PodVerdict, PortName},
     reason::Reason,
     record::Scope,
 };
 
-use crate::plain_words::port_text;
+use super::both_sides;
+use crate::{limits::MAX_ROWS, plain_words::port_text};
 
 /// What a change does to pod ports. The order is that of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,51 +40,65 @@ pub(crate) struct DifferenceGroup {
     pub(crate) cause: DifferenceCause,
     /// What the cause means for the first of them.
     pub(crate) detail: String,
-    /// The pods and ports, each once.
-    pub(crate) pod_ports: Vec<String>,
-}
-
-type RowKey<'a> = (&'a Text, Option<(&'a Text, i32)>, Scope);
-
-/// The rows of the slices, which kube-proxy reads.
-fn rows(explanation: &Explanation) -> BTreeMap<RowKey<'_>, &PodVerdict> {
-    let of_slices = explanation.rows.iter().filter(|row| row.scope != Scope::Endpoints);
-    of_slices.map(|row| ((&row.pod, row.port.as_ref().map(|p| (&p.name, p.port)), row.scope), row)).collect()
+    /// How many there are.
+    pub(crate) pod_ports: usize,
+    /// The first of them.
+    pub(crate) named: Vec<String>,
 }
 
 /// What is different for pod ports, grouped by effect and cause.
 pub(crate) fn groups(before: &Explanation, after: &Explanation) -> Vec<DifferenceGroup> {
-    let (old, new) = (rows(before), rows(after));
     let mut all: BTreeMap<(Effect, DifferenceCause), DifferenceGroup> = BTreeMap::new();
-    let mut keys: Vec<&RowKey<'_>> = old.keys().chain(new.keys()).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    for key in keys {
-        let (old, new) = (old.get(key).copied(), new.get(key).copied());
-        let is_served = |row: Option<&PodVerdict>| row.is_some_and(|row| row.served);
-        let effect = match (is_served(old), is_served(new)) {
-            (true, false) => Effect::Lost,
-            (false, true) => Effect::Gained,
-            _ if lead(old) == lead(new) => continue,
-            _ => Effect::Other,
-        };
-        let of = if effect == Effect::Gained { old } else { new };
-        let (cause, detail) = lead(of);
-        let group = all.entry((effect, cause)).or_insert_with(|| DifferenceGroup {
-            effect,
-            cause,
-            detail: detail.to_owned(),
-            pod_ports: Vec::new(),
-        });
-        if let Some(row) = new.or(old) {
-            let name =
-                row.port.as_ref().map_or_else(|| row.pod.to_string(), |p| format!("{} ({})", row.pod, port_text(p)));
-            if group.pod_ports.last() != Some(&name) {
-                group.pod_ports.push(name);
+    both_sides::each(before, after, |_, places, rows| {
+        let mut scopes: Vec<Scope> = rows.iter().map(|side| side.row.scope).collect();
+        scopes.sort_unstable();
+        scopes.dedup();
+        let mut seen = BTreeSet::new();
+        for scope in scopes {
+            let find = |is_after| rows.iter().find(|side| (side.is_after, side.row.scope) == (is_after, scope));
+            let (old, new) = (find(false).map(|side| side.row), find(true).map(|side| side.row));
+            let Some((effect, cause, detail)) = effect_of(old, new) else { continue };
+            let group = all.entry((effect, cause)).or_insert_with(|| DifferenceGroup::of(effect, cause, detail));
+            // A pod port of two families counts once.
+            if let Some(row) = new.or(old).filter(|_| seen.insert((effect, cause))) {
+                group.add(row, places.clone());
             }
         }
-    }
+    });
     all.into_values().collect()
+}
+
+/// What a change does to a pod port in one list, and why; `None` if nothing changes.
+fn effect_of<'a>(
+    old: Option<&'a PodVerdict>,
+    new: Option<&'a PodVerdict>,
+) -> Option<(Effect, DifferenceCause, &'a str)> {
+    let is_served = |row: Option<&PodVerdict>| row.is_some_and(|row| row.served);
+    let effect = match (is_served(old), is_served(new)) {
+        (true, false) => Effect::Lost,
+        (false, true) => Effect::Gained,
+        _ if lead(old) == lead(new) => return None,
+        _ => Effect::Other,
+    };
+    let (cause, detail) = lead(if effect == Effect::Gained { old } else { new });
+    Some((effect, cause, detail))
+}
+
+impl DifferenceGroup {
+    fn of(effect: Effect, cause: DifferenceCause, detail: &str) -> Self {
+        Self { effect, cause, detail: detail.to_owned(), pod_ports: 0, named: Vec::new() }
+    }
+
+    /// Adds these ports of a pod.
+    fn add(&mut self, row: &PodVerdict, places: Range<usize>) {
+        self.pod_ports += places.len();
+        let room = MAX_ROWS - self.named.len();
+        let name = |port: Option<&PortName>| match port {
+            None => row.pod.to_string(),
+            Some(port) => format!("{} ({})", row.pod, port_text(port)),
+        };
+        self.named.extend(row.ports.at(places).each().take(room).map(name));
+    }
 }
 
 /// Why a pod port is as it is.

@@ -1,5 +1,6 @@
 //! What changes if something is different: the same engine, asked about changed objects or another release.
 
+mod both_sides;
 mod change;
 #[cfg(test)]
 mod changed_tests;

@@ -21,7 +21,7 @@ use crate::{
     cluster::{self, Cluster, Explained},
     code_note::reason_note,
     html::{Attribute, Html},
-    limits::{MAX_CHOICES, MAX_ROWS},
+    limits::MAX_CHOICES,
     patch::Patch,
     picture,
     plain_words::PlainWords,
@@ -175,7 +175,7 @@ fn write_result(
 }
 
 fn write_group(html: &mut Html, group: &DifferenceGroup) {
-    let count = counted(group.pod_ports.len(), "pod port");
+    let count = counted(group.pod_ports, "pod port");
     let (class, effect) = match group.effect {
         Effect::Lost => ("error", format!("{count} without traffic now")),
         Effect::Gained => ("ok", format!("{count} with traffic now")),
@@ -196,10 +196,9 @@ fn write_group(html: &mut Html, group: &DifferenceGroup) {
             html.leaf("p", &[], &group.detail);
         }
     }
-    let named = group.pod_ports.iter().take(MAX_ROWS).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = group.pod_ports.len().saturating_sub(MAX_ROWS);
+    let more = group.pod_ports - group.named.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    html.leaf("p", &[("class", "note")], format_args!("{named}{more}"));
+    html.leaf("p", &[("class", "note")], format_args!("{}{more}", group.named.join(", ")));
 }
 
 /// The other Services that change.

@@ -119,7 +119,7 @@ fn counts(explanation: &Explanation) -> [usize; 3] {
     for rows in explanation.rows.chunk_by(|a, b| a.pod == b.pod) {
         let ports = |served: bool| {
             let rows = rows.iter().filter(|row| row.scope != Scope::Endpoints && (row.served || !served));
-            rows.map(|row| format!("{:?}", row.port)).collect::<BTreeSet<_>>().len()
+            rows.flat_map(|row| row.ports.places()).collect::<BTreeSet<_>>().len()
         };
         let place = match (ports(true), ports(false)) {
             (0, _) => 2,

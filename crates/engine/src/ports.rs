@@ -5,7 +5,7 @@
 //! No row is longer than the port list of its pod: all rows together are no longer than the input, however many ports
 //! the Service has.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cell::OnceCell, collections::BTreeMap, ops::Range, sync::Arc};
 
 use smallvec::SmallVec;
 
@@ -52,6 +52,8 @@ pub(crate) struct PortTargets<'a> {
     numbered: Askers,
     rows: Vec<PortRow>,
     by_row: BTreeMap<PortRow, usize>,
+    /// The names, arranged by the ports that refer to them, once a pod lacks some.
+    name_runs: OnceCell<Vec<NameRun>>,
     /// The last pod: those of one workload have equal lists, and mostly follow each other.
     last: Option<(&'a Arc<[ContainerPort]>, usize)>,
 }
@@ -80,7 +82,18 @@ impl<'a> PortTargets<'a> {
             askers.add(place, port);
         }
         let (rows, by_row) = (Vec::new(), BTreeMap::new());
-        Self { service_ports, sidecars, names, wanted, by_name, numbered, rows, by_row, last: None }
+        Self {
+            service_ports,
+            sidecars,
+            names,
+            wanted,
+            by_name,
+            numbered,
+            rows,
+            by_row,
+            name_runs: OnceCell::new(),
+            last: None,
+        }
     }
 
     /// The index of the pod's row in [`Self::rows`]; a new row is added.
@@ -182,11 +195,76 @@ impl<'a> PortTargets<'a> {
         numbered.chain(named)
     }
 
-    /// Indices of the Service ports that a pod with this row lacks.
-    pub(crate) fn missing<'b>(&'b self, row: &'b PortRow) -> impl Iterator<Item = usize> + 'b {
-        let mut have = row.iter().map(|(name, _)| name.0 as usize).peekable();
-        let absent = self.by_name.iter().enumerate().filter(move |(name, _)| have.next_if_eq(name).is_none());
-        absent.flat_map(|(_, askers)| askers.ports.iter().copied())
+    /// The Service ports that a pod of this row lacks. Those that follow one another are one miss, unless the pod has
+    /// something similar: a pod that lacks all ports is not as much work as it lacks ports.
+    pub(crate) fn misses(&self, row: usize, pod: &Pod) -> Vec<PortMiss> {
+        let mut misses = PortMisses::of(pod);
+        let known = self.rows[row].iter().map(|(name, _)| (name.0 as usize, true));
+        let similar = pod.ports.iter().flat_map(|port| self.asked_as(&port.name)).map(|name| (name.0 as usize, false));
+        // Of one name, that it is there comes first.
+        let mut known: Vec<(usize, bool)> = known.chain(similar).collect();
+        known.sort_unstable_by_key(|(name, is_there)| (*name, !is_there));
+        known.dedup_by_key(|(name, _)| *name);
+        let mut all = Vec::new();
+        let mut next = 0;
+        for (name, is_there) in known.into_iter().chain([(self.wanted.len(), true)]) {
+            self.add_misses(&mut all, next..name, &mut misses);
+            if !is_there {
+                self.add_misses(&mut all, name..name + 1, &mut misses);
+            }
+            next = name + 1;
+        }
+        all
+    }
+
+    /// The names and protocols with this name.
+    fn asked_as<'b>(&'b self, name: &'b str) -> impl Iterator<Item = NameId> + use<'a, 'b> {
+        let of_name = self.names.range((name, "")..).take_while(move |((of, _), _)| *of == name);
+        of_name.map(|(_, id)| *id)
+    }
+
+    /// Adds that a pod lacks the ports that refer to these names.
+    fn add_misses(&self, all: &mut Vec<PortMiss>, names: Range<usize>, misses: &mut PortMisses<'_>) {
+        let runs = self.name_runs.get_or_init(|| NameRun::all(&self.by_name));
+        let first = runs.partition_point(|run| run.names.end <= names.start);
+        for run in runs[first..].iter().take_while(|run| run.names.start < names.end) {
+            let (begin, end) = (run.names.start.max(names.start), run.names.end.min(names.end));
+            let (reason, detail) = misses.miss(&self.wanted[begin..end]);
+            let first = run.first_port + begin - run.names.start;
+            all.push(PortMiss { ports: first..first + end - begin, reason, detail });
+        }
+    }
+}
+
+/// Service ports that a pod lacks, and why.
+pub(crate) struct PortMiss {
+    /// Indices among the ports of the Service.
+    pub(crate) ports: Range<usize>,
+    pub(crate) reason: Reason,
+    pub(crate) detail: String,
+}
+
+/// Names, one after another, to which ports refer that follow one another as well.
+#[derive(Debug)]
+struct NameRun {
+    names: Range<usize>,
+    first_port: usize,
+}
+
+impl NameRun {
+    /// All names in as few runs as possible. One for which several ports ask has a run for each of them.
+    fn all(by_name: &[Askers]) -> Vec<Self> {
+        let mut runs: Vec<Self> = Vec::new();
+        for (name, Askers { ports, .. }) in by_name.iter().enumerate() {
+            for port in ports {
+                let follows = |run: &&mut Self| run.names.end == name && run.first_port + run.names.len() == *port;
+                match runs.last_mut().filter(follows).filter(|_| ports.len() == 1) {
+                    Some(run) => run.names.end += 1,
+                    None => runs.push(Self { names: name..name + 1, first_port: *port }),
+                }
+            }
+        }
+        runs
     }
 }
 
@@ -230,9 +308,9 @@ impl<'a> PortMisses<'a> {
         Self { pod, by_name: None, names: None }
     }
 
-    /// Why the pod lacks a Service port.
-    pub(crate) fn miss(&mut self, wanted: &ServicePort) -> (Reason, String) {
-        let TargetPort::Name(name) = &wanted.target_port else { return (Reason::NamedPortMissing, String::new()) };
+    /// Why the pod lacks the ports of these names and protocols: there are several only if it has nothing similar.
+    pub(crate) fn miss(&mut self, wanted: &[(&Text, &Text)]) -> (Reason, String) {
+        let Some((name, protocol)) = wanted.first() else { return (Reason::NamedPortMissing, String::new()) };
         let ports = &self.pod.ports;
         let mut few = Namesakes::default();
         let namesakes = if ports.len() > FEW_PORTS {
@@ -243,14 +321,14 @@ impl<'a> PortMisses<'a> {
             });
             by_name.get(name.as_str())
         } else {
-            ports.iter().filter(|port| port.name == *name).for_each(|port| few.add(port));
+            ports.iter().filter(|port| port.name == **name).for_each(|port| few.add(port));
             Some(&few)
         };
         let Some(Namesakes { protocols, in_sidecars }) = namesakes.filter(|found| !found.protocols.is_empty()) else {
             let have = self.names.get_or_insert_with(|| named_ports(ports));
-            return (Reason::NamedPortMissing, format!("no container port is named {:?}; {have}", clip(name)));
+            return (Reason::NamedPortMissing, format!("no container port is named {}; {have}", any_of(wanted)));
         };
-        if let Some(number) = in_sidecars.get(wanted.protocol.as_str()) {
+        if let Some(number) = in_sidecars.get(protocol.as_str()) {
             let detail = format!(
                 "port {:?} is {number} in a native sidecar, whose ports this release does not search",
                 clip(name)
@@ -259,9 +337,20 @@ impl<'a> PortMisses<'a> {
         }
         let shown = |protocol| if str::is_empty(protocol) { "without protocol" } else { clip(protocol) };
         let have = protocols.iter().map(|protocol| shown(protocol)).collect::<Vec<_>>().join(", ");
-        let asked = shown(wanted.protocol.as_str());
+        let asked = shown(protocol.as_str());
         (Reason::ProtocolMismatch, format!("port {:?} is {have} in the pod, {asked} in the Service", clip(name)))
     }
+}
+
+/// Names, as `"http", "admin" or "metrics"`. One that is asked for with several protocols counts once.
+fn any_of(wanted: &[(&Text, &Text)]) -> String {
+    let mut named: Vec<String> = wanted.iter().take(NAMED).map(|(name, _)| format!("{:?}", clip(name))).collect();
+    named.dedup();
+    let last = match wanted.len().saturating_sub(NAMED) {
+        0 => named.pop().unwrap_or_default(),
+        more => format!("{more} more"),
+    };
+    if named.is_empty() { last } else { format!("{} or {last}", named.join(", ")) }
 }
 
 /// The first names of container ports, in a sentence.
@@ -311,9 +400,60 @@ mod tests {
                 "initContainers": [{"restartPolicy": "Always", "ports": sidecars}],
             }}))
             .unwrap();
-            let port = json!({"name": "http", "protocol": "TCP", "port": 80, "targetPort": "http"});
-            let (reason, detail) = PortMisses::of(&pod).miss(&serde_json::from_value(port).unwrap());
+            let (name, protocol) = (Text::new("http"), Text::new("TCP"));
+            let (reason, detail) = PortMisses::of(&pod).miss(&[(&name, &protocol)]);
             assert_eq!(format!("{reason} {detail}"), want);
         }
+    }
+
+    /// The ports that pods with these container ports lack, and why.
+    fn misses(targets: &[(&str, &str)], containers: &[(&str, &str)]) -> String {
+        let target = |name: &str| name.parse().map_or_else(|_| TargetPort::Name(name.into()), TargetPort::Number);
+        let port = |(name, protocol): &(&str, &str)| ServicePort {
+            target_port: target(name),
+            protocol: (*protocol).into(),
+            ..ServicePort::default()
+        };
+        let ports: Vec<ServicePort> = targets.iter().map(port).collect();
+        let port = |(name, protocol): &(&str, &str)| json!({"name": name, "protocol": protocol, "containerPort": 80});
+        let containers: Vec<_> = containers.iter().map(port).collect();
+        let pod: Pod = serde_json::from_value(json!({"spec": {"containers": [{"ports": containers}]}})).unwrap();
+        let mut targets = PortTargets::new(&ports, true);
+        let row = targets.row_of(&pod);
+        let text = |PortMiss { ports, detail, .. }: &PortMiss| {
+            format!("{}-{}: {}", ports.start, ports.end, detail.split_once(';').map_or(&**detail, |(what, _)| what))
+        };
+        targets.misses(row, &pod).iter().map(text).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn ports_that_follow_one_another_are_one_miss() {
+        let names = |count: usize| -> Vec<String> { (0..count).map(|i| format!("p{i}")).collect() };
+        let (a, b, c) = (("a", "TCP"), ("b", "TCP"), ("c", "TCP"));
+        for (targets, containers, want) in [
+            (&[][..], &[][..], ""),
+            (&[a], &[a], ""),
+            (&[a, b, c], &[], "0-3: no container port is named \"a\", \"b\" or \"c\""),
+            (&[a, b, c], &[b], "0-1: no container port is named \"a\"; 2-3: no container port is named \"c\""),
+            (
+                &[a, b, c],
+                &[("b", "UDP")],
+                "0-1: no container port is named \"a\"; 1-2: port \"b\" is UDP in the pod, TCP in the Service; \
+                 2-3: no container port is named \"c\"",
+            ),
+            (
+                &[a, ("80", "TCP"), b, a, ("a", "UDP"), c],
+                &[],
+                "0-1: no container port is named \"a\"; 3-4: no container port is named \"a\"; \
+                 2-3: no container port is named \"b\"; 4-6: no container port is named \"a\" or \"c\"",
+            ),
+            (&[("a", "UDP"), a], &[], "0-2: no container port is named \"a\""),
+        ] {
+            assert_eq!(misses(targets, containers), want, "{targets:?} {containers:?}");
+        }
+        let many = names(100);
+        let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "TCP")).collect();
+        let want = "0-100: no container port is named \"p0\", \"p1\", \"p2\", \"p3\", \"p4\", \"p5\", \"p6\", \"p7\" or 92 more";
+        assert_eq!(misses(&many, &[]), want);
     }
 }

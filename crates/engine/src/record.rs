@@ -1,6 +1,6 @@
 //! Records: every decision about a pod, recorded where it falls.
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use serde::{Serialize, Serializer};
 
@@ -33,15 +33,15 @@ impl Serialize for Scope {
     }
 }
 
-/// A decision about a pod, or about a pod and a Service port.
+/// A decision about a pod, or about a pod and some Service ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The list.
     pub scope: Scope,
     /// Index among the selected pods.
     pub pod: usize,
-    /// Index among the ports of the Service; `None` if the decision holds for all of them.
-    pub port: Option<usize>,
+    /// Indices among the ports of the Service; `None` if the decision holds for all of them.
+    pub ports: Option<Range<usize>>,
     /// The decision.
     pub reason: Reason,
     /// What the reason means for this pod; may be empty.
@@ -51,7 +51,7 @@ pub struct Record {
 impl Record {
     /// A decision about a pod, whatever the port.
     pub fn of_pod(scope: Scope, pod: usize, reason: Reason, detail: String) -> Self {
-        Self { scope, pod, port: None, reason, detail }
+        Self { scope, pod, ports: None, reason, detail }
     }
 }
 

@@ -99,7 +99,9 @@ fn record(
     address: &StoredAddress<'_>,
     recorder: &mut impl Recorder,
 ) {
-    let mut add = |reason, detail| recorder.record(|| Record { scope, pod, port, reason, detail });
+    let mut add = |reason, detail| {
+        recorder.record(|| Record { scope, pod, ports: port.map(|port| port..port + 1), reason, detail });
+    };
     let detail = format!("{} lists it so, and stays as it is", group.object);
     match (address.terminating, address.ready) {
         (false, true) => add(Reason::Ready, detail),

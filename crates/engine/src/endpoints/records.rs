@@ -1,11 +1,14 @@
 //! Records of the decisions about pods. Nothing here does any work unless the recorder is open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use crate::{
     membership,
     model::{EndpointAddress, Endpoints, Pod, Service},
-    ports::{NameId, PortMisses},
+    ports::{NameId, PortMiss},
     reason::Reason,
     record::{Record, Recorder, Scope},
     stored_addresses::{StoredAddress, StoredGroup, record_stored},
@@ -77,40 +80,46 @@ pub(super) fn listed(made: &PodSubsets<'_>, pods: &[&Pod], recorder: &mut impl R
             listed_for_several(made, pods, entry, all, recorder);
         } else {
             recorder.record(|| state(index, None, pods[index], entry.ready));
-            misses(made, pods, entry, |_| true, recorder);
+            misses(made, pods, entry, &BTreeSet::new(), recorder);
         }
     }
 }
 
 /// A pod that is listed for itself, on one port or on every port that it has.
-fn state(index: usize, port: Option<usize>, pod: &Pod, ready: bool) -> Record {
+fn state(index: usize, ports: Option<Range<usize>>, pod: &Pod, ready: bool) -> Record {
     let (reason, detail) = match (pod.ready(), ready) {
         (true, _) => (Reason::Ready, String::new()),
         (false, true) => (Reason::PublishedNotReady, membership::not_ready_detail(pod)),
         (false, false) => (Reason::NotReady, membership::not_ready_detail(pod)),
     };
-    Record { scope: Scope::Endpoints, pod: index, port, reason, detail }
+    Record { scope: Scope::Endpoints, pod: index, ports, reason, detail }
 }
 
-/// The Service ports that a pod lacks, if `asked` accepts them.
+/// The Service ports that a pod lacks, but for those that are `listed` because of another pod.
 fn misses(
     made: &PodSubsets<'_>,
     pods: &[&Pod],
     entry: &PodEntry,
-    asked: impl Fn(usize) -> bool,
+    listed: &BTreeSet<usize>,
     recorder: &mut impl Recorder,
 ) {
-    let targets = &made.blocks.targets;
-    let mut misses = PortMisses::of(pods[entry.pod]);
-    for port in targets.missing(&targets.rows()[entry.row]).filter(|port| asked(*port)) {
-        if !recorder.open() {
-            return;
-        }
-        recorder.record(|| {
-            let (reason, detail) = misses.miss(&made.blocks.service.ports[port]);
-            Record { scope: Scope::Endpoints, pod: entry.pod, port: Some(port), reason, detail }
-        });
+    if !recorder.open() {
+        return;
     }
+    for PortMiss { ports, reason, detail } in made.blocks.targets.misses(entry.row, pods[entry.pod]) {
+        let mut next = ports.start;
+        for end in listed.range(ports.clone()).copied().chain([ports.end]) {
+            if next < end {
+                let (ports, detail) = (Some(next..end), detail.clone());
+                recorder.record(|| Record { scope: Scope::Endpoints, pod: entry.pod, ports, reason, detail });
+            }
+            next = end + 1;
+        }
+    }
+}
+
+fn one_port(port: usize) -> Range<usize> {
+    port..port + 1
 }
 
 /// A pod whose address stands for those of other pods too: it is listed on every port that any of them has, and as
@@ -153,7 +162,7 @@ fn listed_for_several<'a>(
             return;
         }
         recorder.record(|| {
-            let record = state(entry.pod, *port, pods[one.pod], one.ready);
+            let record = state(entry.pod, port.map(one_port), pods[one.pod], one.ready);
             if one.pod == entry.pod {
                 return record;
             }
@@ -163,7 +172,8 @@ fn listed_for_several<'a>(
             Record { detail, ..record }
         });
     }
-    misses(made, pods, entry, |port| !recorded.contains_key(&Some(port)), recorder);
+    let listed = recorded.keys().copied().flatten().collect();
+    misses(made, pods, entry, &listed, recorder);
 }
 
 /// The pods that truncation removed: those after the first `kept` addresses of each subset, ready and not.
@@ -204,7 +214,8 @@ pub(super) fn truncated(made: &PodSubsets<'_>, kept: &[[usize; 2]], recorder: &m
         for (port, _) in ports.into_iter().filter(|(_, gone)| *gone) {
             recorder.record(|| {
                 let detail = "the Endpoints hold 1000 other addresses".to_owned();
-                Record { scope: Scope::Endpoints, pod: entry.pod, port, reason: Reason::Truncated, detail }
+                let ports = port.map(one_port);
+                Record { scope: Scope::Endpoints, pod: entry.pod, ports, reason: Reason::Truncated, detail }
             });
         }
     }

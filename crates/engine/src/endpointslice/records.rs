@@ -6,7 +6,7 @@ use crate::{
     membership,
     model::{AddressType, Endpoint, EndpointSlice, Family, Hints, Pod, Text},
     phrase::clip,
-    ports::{PortMisses, PortTargets},
+    ports::{PortMiss, PortTargets},
     reason::Reason,
     record::{Record, Recorder, Scope},
     stored_addresses::{StoredAddress, StoredGroup, record_stored},
@@ -98,15 +98,10 @@ pub(super) fn port_misses(
     if !recorder.open() {
         return;
     }
-    let mut misses = PortMisses::of(job.pods[index]);
-    for port in targets.missing(&targets.rows()[row]) {
-        if !recorder.open() {
-            return;
-        }
-        let (reason, detail) = misses.miss(&job.service.ports[port]);
+    for PortMiss { ports, reason, detail } in targets.misses(row, job.pods[index]) {
         for &family in &job.families {
-            let detail = detail.clone();
-            recorder.record(|| Record { scope: scope(family), pod: index, port: Some(port), reason, detail });
+            let (ports, detail) = (Some(ports.clone()), detail.clone());
+            recorder.record(|| Record { scope: scope(family), pod: index, ports, reason, detail });
         }
     }
 }

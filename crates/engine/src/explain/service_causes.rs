@@ -88,7 +88,8 @@ pub(super) fn missing_targets(state: &State<'_>, selected: &[&Pod], table: &Verd
     };
     let mut misses = PortMisses::of(first);
     let cause = |port: &&ServicePort| {
-        let (reason, detail) = misses.miss(port);
+        let name = if let TargetPort::Name(name) = &port.target_port { name } else { &port.name };
+        let (reason, detail) = misses.miss(&[(name, &port.protocol)]);
         Cause::new(reason, format!("{}: {detail} (in {})", port_text(port), counted(selected.len(), "pod")))
     };
     open.iter().filter(is_missing).map(cause).collect()

@@ -41,8 +41,8 @@ pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut 
     let port_texts = all.texts();
     // A stable sort, so that the records of one verdict stay in the order of the decisions. Each list was recorded
     // pod by pod: there are few runs to merge.
-    records.retain(|r| r.pod < pods.len() && r.port.is_none_or(|p| p < ports));
-    records.sort_by(|a, b| (a.pod, &a.scope, a.port).cmp(&(b.pod, &b.scope, b.port)));
+    records.retain(|r| r.pod < pods.len() && r.ports.as_ref().is_none_or(|of| of.start < of.end && of.end <= ports));
+    records.sort_by(|a, b| (a.pod, &a.scope, first(a)).cmp(&(b.pod, &b.scope, first(b))));
     let mut lists: Vec<&Scope> = records.iter().map(|r| &r.scope).collect();
     lists.sort_unstable();
     lists.dedup();
@@ -77,6 +77,11 @@ pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut 
     table
 }
 
+/// The first port that a record names; `None`, which sorts before every port, if it names none.
+fn first(record: &Record) -> Option<usize> {
+    record.ports.as_ref().map(|ports| ports.start)
+}
+
 /// The pod and list of a verdict.
 struct Place<'a> {
     service: &'a Service,
@@ -93,23 +98,26 @@ impl VerdictTable {
     /// Adds the verdicts on one pod in one list. Adds to `explained` how many pods × ports that accounts for.
     fn add_list(&mut self, place: &Place<'_>, records: &[Record], explained: &mut usize) -> Vec<TalliedRun> {
         // `None` sorts before every port.
-        let (of_pod, of_ports) = records.split_at(records.partition_point(|r| r.port.is_none()));
+        let (of_pod, of_ports) = records.split_at(records.partition_point(|r| r.ports.is_none()));
+        let ends = of_ports.iter().flat_map(|r| r.ports.iter().flat_map(|ports| [ports.start, ports.end]));
+        let mut cuts: Vec<usize> = ends.chain([0, place.all.places().end]).collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        let mut to_come = of_ports.iter().peekable();
+        // The records of the ports that are looked at, in their order.
+        let mut here: Vec<&Record> = Vec::new();
         let mut runs = Vec::new();
-        let mut add = |ports: Range<usize>, of_port: &[Record]| {
-            let records: Vec<&Record> = of_pod.iter().chain(of_port).collect();
-            if !ports.is_empty() && !records.is_empty() {
-                *explained += ports.len();
-                runs.extend(self.add(place, ports, records));
+        for (begin, end) in cuts.iter().zip(&cuts[1..]) {
+            here.retain(|r| r.ports.as_ref().is_some_and(|ports| ports.end > *begin));
+            while let Some(record) = to_come.next_if(|r| first(r) == Some(*begin)) {
+                here.push(record);
             }
-        };
-        let mut next = 0;
-        for of_port in of_ports.chunk_by(|a, b| a.port == b.port) {
-            let port = of_port[0].port.unwrap_or_default();
-            add(next..port, &[]);
-            add(port..port + 1, of_port);
-            next = port + 1;
+            let records: Vec<&Record> = of_pod.iter().chain(here.iter().copied()).collect();
+            if !records.is_empty() {
+                *explained += end - begin;
+                runs.extend(self.add(place, *begin..*end, records));
+            }
         }
-        add(next..place.all.places().end, &[]);
         runs
     }
 

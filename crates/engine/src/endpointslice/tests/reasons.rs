@@ -1,13 +1,18 @@
 //! The records and findings of slices.
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 
 use super::{node, plan, pod, records, slice, state};
 
 /// Records as `pod port reason`, without details.
 fn codes(state: &Value) -> Vec<String> {
-    let port = |p: Option<usize>| p.map_or("-".to_owned(), |p| p.to_string());
-    records(state).iter().map(|n| format!("{} {} {}", n.pod, port(n.port), n.reason)).collect()
+    let ports = |of: &Option<Range<usize>>| match of {
+        None => "-".to_owned(),
+        Some(ports) => ports.clone().map(|port| port.to_string()).collect::<Vec<_>>().join(","),
+    };
+    records(state).iter().map(|n| format!("{} {} {}", n.pod, ports(&n.ports), n.reason)).collect()
 }
 
 #[test]
@@ -89,12 +94,12 @@ fn one_missing_node_freezes_all() {
     stored["endpoints"][0]["conditions"]["ready"] = json!(false);
     state["endpointSlices"] = json!([slice("b", &[1]), stored]);
     let later = records(&state).into_iter().skip(3);
-    let found: Vec<_> = later.map(|n| format!("{} {:?} {}: {}", n.pod, n.port, n.reason, n.detail)).collect();
+    let found: Vec<_> = later.map(|n| format!("{} {:?} {}: {}", n.pod, n.ports, n.reason, n.detail)).collect();
     assert_eq!(
         found,
         [
-            "0 Some(0) ready: slice b lists it so, and stays as it is",
-            "1 Some(0) not-ready: slice a lists it so, and stays as it is",
+            "0 Some(0..1) ready: slice b lists it so, and stays as it is",
+            "1 Some(0..1) not-ready: slice a lists it so, and stays as it is",
         ]
     );
 }

@@ -27,7 +27,7 @@ fn pod(name: &str) -> Pod {
 }
 
 fn record(scope: Scope, pod: usize, port: Option<usize>, reason: Reason) -> Record {
-    Record { scope, pod, port, reason, detail: String::new() }
+    Record { scope, pod, ports: port.map(|port| port..port + 1), reason, detail: String::new() }
 }
 
 /// The verdicts that these records on pods `a`, `b`, … make, as short texts.

@@ -15,6 +15,7 @@
 
 mod files;
 mod objects;
+mod pages;
 mod plans;
 mod reviews;
 mod sizes;
@@ -40,8 +41,15 @@ use ways::{Ways, Work};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// All families.
-const FAMILIES: &[&[Family]] =
-    &[reviews::FAMILIES, plans::FAMILIES, views::FAMILIES, texts::FAMILIES, watches::FAMILIES, files::FAMILIES];
+const FAMILIES: &[&[Family]] = &[
+    reviews::FAMILIES,
+    plans::FAMILIES,
+    pages::FAMILIES,
+    views::FAMILIES,
+    texts::FAMILIES,
+    watches::FAMILIES,
+    files::FAMILIES,
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

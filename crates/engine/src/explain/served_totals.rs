@@ -83,9 +83,15 @@ impl ServedTotals {
     }
 }
 
-/// Whether a Service has no pods, or none are known.
+/// Why a Service has no pods, or that none are known.
 fn without_pods(explanation: &Explanation) -> &'static str {
-    if explanation.hides_pods() { "pods not checked" } else { "no pods" }
+    let has_no_selector = explanation.reasons.iter().any(|cause| cause.code == Reason::NoSelector);
+    match (explanation.hides_pods(), has_no_selector) {
+        (true, _) => "pods not checked",
+        // Somebody else writes its endpoints: they are not pods that it lacks.
+        (false, true) => "no selector",
+        (false, false) => "no pods",
+    }
 }
 
 impl Explanation {

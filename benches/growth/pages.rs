@@ -64,7 +64,8 @@ fn text(s: &Sizes) -> String {
     let each = s.get("endpoints of a slice");
     all.extend(list(s.get("slices"), |i| {
         let mut slice = slice(&format!("web-{i}"), slice_endpoints(each, i * each), 1);
-        slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"] = "endpointslice-controller.k8s.io".into();
+        slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"] =
+            "endpointslice-controller.k8s.io".into();
         slice
     }));
     all.extend(list(s.get("other Services"), |i| {

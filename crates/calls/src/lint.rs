@@ -32,15 +32,7 @@ fn of_body(posted: &PostedBody<'_>, params: &Params) -> Result<Answer, Problem> 
     refuse_unreadable(&sorted)?;
     posted.charge(2 * text.len() + memory_of(&sorted))?;
     posted.interrupt.check()?;
-    let options = LintOptions {
-        source,
-        namespace: DEFAULT_NAMESPACE,
-        user: "",
-        groups: &[],
-        policies: &[],
-        stored: &[],
-        max_findings: MAX_FINDINGS,
-    };
+    let options = LintOptions::of(source, DEFAULT_NAMESPACE, MAX_FINDINGS);
     let mut run: LintRun<'_> = check(sorted, &options).map_err(|e| input::decode_error(&e))?;
     run.suppress(Suppressions::default());
     posted.interrupt.check()?;

@@ -23,7 +23,12 @@ pub struct LintOptions<'o> {
     pub max_findings: usize,
 }
 
-impl LintOptions<'_> {
+impl<'o> LintOptions<'o> {
+    /// Files that nothing else is known about: no user, no policies, and no stored objects.
+    pub fn of(source: Source<'o>, namespace: &'o str, max_findings: usize) -> Self {
+        Self { source, namespace, user: "", groups: &[], policies: &[], stored: &[], max_findings }
+    }
+
     /// How to read the file `name`.
     pub(crate) fn source_of<'s>(&'s self, name: &'s str) -> Source<'s> {
         Source { name, ..self.source }

@@ -26,8 +26,8 @@ pub enum PageFault {
     /// The objects have no Service, and nothing is wrong with them.
     #[error("{NO_SERVICE}")]
     NoService,
-    /// The object that is about to be written is too long.
-    #[error("the object to review has more than {MAX_OBJECT} bytes")]
+    /// An object that is reviewed is too long.
+    #[error("an object to review has more than {MAX_OBJECT} bytes")]
     ObjectTooLong,
     /// A what-if has too many changes.
     #[error("there are more than {0} changes")]

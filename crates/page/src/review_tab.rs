@@ -14,7 +14,7 @@ use crate::{
     PageFault,
     code_note::{code_note, severity_word},
     html::Html,
-    limits::{MAX_FINDINGS, MAX_ROWS},
+    limits::{MAX_FINDINGS, MAX_OBJECT, MAX_ROWS},
 };
 
 /// The name of the input in findings.
@@ -41,15 +41,13 @@ pub(crate) fn write(
     for unreadable in reviewed.unreadable.iter().take(MAX_FINDINGS) {
         html.leaf("p", &[("class", "problem")], unreadable);
     }
-    let options = LintOptions {
-        source,
-        namespace: DEFAULT_NAMESPACE,
-        user: "",
-        groups: &[],
-        policies: &[],
-        stored: &stored,
-        max_findings: MAX_FINDINGS,
-    };
+    // The values of an object take many times its text, and an API server stores none that is so long. As JSON, an object may be
+    // longer than it was in YAML.
+    let mut documents = reviewed.manifests.files.iter().chain(&stored).flat_map(|file| &file.documents);
+    if documents.any(|document| document.raw.get().len() > 2 * MAX_OBJECT) {
+        return Err(PageFault::ObjectTooLong);
+    }
+    let options = LintOptions { stored: &stored, ..LintOptions::of(source, DEFAULT_NAMESPACE, MAX_FINDINGS) };
     let report = review(reviewed.manifests, &options)?;
     write_notes(html, &report);
     let mut answers: Vec<(&ReviewedObject<'_>, &OfflineReview)> = report.answers().collect();

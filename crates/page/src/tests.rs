@@ -388,6 +388,14 @@ fn what_is_too_long_is_refused() {
         let answer = ask(&json!({ "text": block, "tab": "review", "object": object }));
         assert_eq!(matches!(answer, Err(PageFault::ObjectTooLong)), is_too_long);
     }
+    for (length, is_too_long) in [(MAX_OBJECT, false), (2 * MAX_OBJECT, true)] {
+        let annotations = json!({ "long": "x".repeat(length) });
+        let meta = json!({ "name": "w", "namespace": "x", "annotations": annotations });
+        let long = json!({ "apiVersion": "v1", "kind": "Service", "metadata": meta }).to_string();
+        let answer = ask(&json!({ "text": long, "tab": "review" }));
+        assert_eq!(matches!(answer, Err(PageFault::ObjectTooLong)), is_too_long, "an object of the text");
+        assert!(ask(&json!({ "text": long, "tab": "picture" })).is_ok(), "other tabs show it");
+    }
 }
 
 #[test]

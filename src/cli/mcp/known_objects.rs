@@ -76,15 +76,7 @@ pub(super) fn lint<T>(text: &str, namespace: &str, see: impl FnOnce(&LintRun<'_>
 
 /// How objects are linted and reviewed.
 pub(super) fn lint_options<'o>(namespace: &'o str, stored: &'o [InputFile<'o>]) -> LintOptions<'o> {
-    LintOptions {
-        source: source(namespace, false),
-        namespace,
-        user: "",
-        groups: &[],
-        policies: &[],
-        stored,
-        max_findings: MOST_FINDINGS,
-    }
+    LintOptions { stored, ..LintOptions::of(source(namespace, false), namespace, MOST_FINDINGS) }
 }
 
 /// The error of a text that cannot be read.

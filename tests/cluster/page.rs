@@ -71,6 +71,7 @@ fn the_page_shows_what_its_user_may_see() {
     let rules = json!([
         { "apiGroups": [""], "resources": ["services", "pods", "endpoints"], "verbs": ["get", "list", "watch"] },
         { "apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": ["get", "list", "watch"] },
+        { "apiGroups": ["networking.k8s.io"], "resources": ["ingresses"], "verbs": ["get", "list", "watch"] },
     ]);
     let meta = json!({ "name": "jane", "namespace": "shop" });
     for object in [

@@ -91,11 +91,14 @@ export async function drop(page, text, name = "cluster.yaml") {
   return page.evaluate(async ([text, name]) => {
     const data = new DataTransfer();
     data.items.add(new File([text], name));
-    const drawn = new Promise((resolve) => {
+    const fault = document.getElementById("fault");
+    const drawn = new Promise((resolve, reject) => {
       const watch = new MutationObserver(() => {
         if (document.querySelector("#panel svg")) resolve(performance.now());
+        if (!fault.hidden) reject(new Error(fault.textContent));
       });
       watch.observe(document.getElementById("panel"), { childList: true, subtree: true });
+      watch.observe(fault, { attributeFilter: ["hidden"] });
     });
     const began = performance.now();
     document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));

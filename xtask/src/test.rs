@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use serde_json::Value;
 
-use crate::command::{capture, cargo, has, run, run_together, watch};
+use crate::command::{capture, cargo, has, run_together, watch};
 use crate::parity::{self, ParityArgs};
 use crate::paths;
 use crate::server::Server;

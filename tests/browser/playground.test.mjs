@@ -44,7 +44,11 @@ test("the worker answers the bytes of the server", async (t) => {
   states.push({ text: await recorded(), tab: "picture" });
   const texts = await textsOf(states);
   for (const [at, state] of states.entries()) {
-    assert.ok(texts[at] === (await answerText(state)), JSON.stringify(state).slice(0, 200));
+    const [own, served] = [texts[at], await answerText(state)];
+    const about = JSON.stringify(state).slice(0, 200);
+    // A problem of the server has the number of the request too.
+    if (JSON.parse(served).detail === undefined) assert.ok(own === served, about);
+    else assert.equal(JSON.parse(own).detail, JSON.parse(served).detail, about);
   }
   t.diagnostic(`${states.length} states`);
 });

@@ -4,12 +4,24 @@ import { access, constants, mkdtemp, readFile, rm, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { gunzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
+import { serveFolder } from "./static_server.mjs";
 
-export const url = process.env.ROSTER_URL ?? "http://127.0.0.1:8080";
+// The server that answers, and where the page comes from: from the server too, or from the folder of the playground.
+export const serverUrl = process.env.ROSTER_URL ?? "http://127.0.0.1:8080";
+export const isPlayground = Boolean(process.env.PLAYGROUND);
+const opened = [];
+const stray = (what) => opened.forEach((complaints) => complaints.push(what));
+export const url = isPlayground ? await serveFolder(process.env.PLAYGROUND, stray) : serverUrl;
+// For a test of what only a server does.
+export const serverOnly = { skip: isPlayground && "the playground has no server" };
 // The program, which is asked the same questions.
 const program = process.env.ROSTER ?? "roster";
-export const shop = await readFile(fileURLToPath(new URL("../../examples/shop.yaml", import.meta.url)), "utf8");
+const fileOf = (path) => readFile(fileURLToPath(new URL(`../../${path}`, import.meta.url)));
+export const shop = (await fileOf("examples/shop.yaml")).toString();
+// The recorded cluster: 190 Services, 1 285 pods.
+export const recorded = async () => gunzipSync(await fileOf("tests/data/cluster/recorded.json.gz")).toString();
 
 // Without these the browser asks its maker's servers for updates, and waits for answers.
 const args = [
@@ -40,6 +52,7 @@ export async function openPage(browser, options = {}) {
   // A page takes seconds beside other tests: this only bounds one that never comes.
   page.setDefaultTimeout(180_000);
   const complaints = [];
+  opened.push(complaints);
   page.on("request", (request) => {
     const target = request.url();
     if (![base, "data:", "blob:"].some((known) => target.startsWith(known))) complaints.push(`asks ${target}`);
@@ -49,8 +62,52 @@ export async function openPage(browser, options = {}) {
   return { page, complaints };
 }
 
+// Does something that asks the engine, and waits until its answer is shown, or why there is none.
+export async function answered(page, action) {
+  const shown = await page.evaluateHandle(() => {
+    const result = document.getElementById("result");
+    const done = new Promise((resolve, reject) => {
+      setTimeout(() => reject(new Error("there is no answer after a minute")), 60_000);
+      const look = (_, observer) => {
+        if (result.hasAttribute("aria-busy")) return;
+        observer.disconnect();
+        resolve();
+      };
+      new MutationObserver(look).observe(result, { attributeFilter: ["aria-busy"] });
+    });
+    return { done };
+  });
+  await action();
+  await shown.evaluate(({ done }) => done);
+}
+
+// Opens a link in a page that is there.
+export async function openLink(page, link) {
+  await answered(page, () => page.evaluate((hash) => { location.hash = hash; }, link));
+}
+
+// Drops a file on the page, and returns after how many milliseconds the picture is there.
+export async function drop(page, text, name = "cluster.yaml") {
+  return page.evaluate(async ([text, name]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([text], name));
+    const fault = document.getElementById("fault");
+    const drawn = new Promise((resolve, reject) => {
+      const watch = new MutationObserver(() => {
+        if (document.querySelector("#panel svg")) resolve(performance.now());
+        if (!fault.hidden) reject(new Error(fault.textContent));
+      });
+      watch.observe(document.getElementById("panel"), { childList: true, subtree: true });
+      watch.observe(fault, { attributeFilter: ["hidden"] });
+    });
+    const began = performance.now();
+    document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    return (await drawn) - began;
+  }, [text, name]);
+}
+
 export async function picture(page, name) {
-  if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}.png`, fullPage: true });
+  if (process.env.SCREENSHOTS && !isPlayground) await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}.png`, fullPage: true });
 }
 
 // What the program prints about a text.
@@ -69,9 +126,11 @@ export async function roster(command, text, ...more) {
   }
 }
 
-// What the engine answers to a state of the page.
-export async function answer(state) {
+// What the server answers to a state of the page, as text and as a value.
+export async function answerText(state) {
   const headers = { "content-type": "application/json" };
-  const response = await fetch(`${url}/v1/page`, { method: "POST", headers, body: JSON.stringify(state) });
-  return response.json();
+  const response = await fetch(`${serverUrl}/v1/page`, { method: "POST", headers, body: JSON.stringify(state) });
+  return response.text();
 }
+
+export const answer = async (state) => JSON.parse(await answerText(state));

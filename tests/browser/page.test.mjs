@@ -1,13 +1,13 @@
-// The page at /, in a real browser that can reach nothing but the server.
+// The page, in a real browser that can reach nothing but where the page comes from: the server, or the playground.
 //
 //   ROSTER_URL=http://127.0.0.1:8080 ROSTER=target/debug/roster node --test tests/browser/page.test.mjs
 //
-// CHROMIUM names the browser; SCREENSHOTS, if set, a folder for pictures.
+// CHROMIUM names the browser; SCREENSHOTS, if set, a folder for pictures; PLAYGROUND, if set, the folder of the playground.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { launch, openPage, picture, shop, url } from "./browser.mjs";
+import { answered, drop, isPlayground, launch, openPage, picture, serverOnly, shop, url } from "./browser.mjs";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const TABS = ["picture", "what-if", "review", "node"];
@@ -28,28 +28,8 @@ async function openShop(options) {
 
 // Shows a tab, and waits until it is there.
 async function show(page, tab) {
-  const answered = page.waitForResponse((response) => response.url() === `${url}/v1/page`);
-  await page.click(`#tab-${tab}`);
-  await answered;
+  await answered(page, () => page.click(`#tab-${tab}`));
   await page.waitForSelector(`#tab-${tab}[aria-selected=true]`);
-  await page.waitForSelector("#result:not([aria-busy])");
-}
-
-// Drops a file on the page, and returns after how many milliseconds the picture is there.
-async function drop(page, text, name = "cluster.yaml") {
-  return page.evaluate(async ([text, name]) => {
-    const data = new DataTransfer();
-    data.items.add(new File([text], name));
-    const drawn = new Promise((resolve) => {
-      const watch = new MutationObserver(() => {
-        if (document.querySelector("#panel svg")) resolve(performance.now());
-      });
-      watch.observe(document.getElementById("panel"), { childList: true, subtree: true });
-    });
-    const began = performance.now();
-    document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
-    return (await drawn) - began;
-  }, [text, name]);
 }
 
 test("a dropped file becomes a picture, a list and an answer in plain words", async (t) => {
@@ -122,7 +102,7 @@ test("axe finds nothing, and nothing overflows, at each width and in both scheme
       const { page, complaints } = await openPage(browser, { viewport: { width, height }, colorScheme });
       await page.goto(`${url}/`);
       await page.waitForSelector("#examples button", { state: "attached" });
-      await page.click("#live summary");
+      if (!isPlayground) await page.click("#live summary");
       await page.click("#more-examples summary");
       await check(page, `start-${width}-${colorScheme}`);
       await page.click("[data-start]");
@@ -156,6 +136,15 @@ async function check(page, name) {
 }
 
 test("only the last question is answered", async () => {
+  const { page, complaints } = await openShop();
+  await page.evaluate(() => ["cart", "web", "payment"].forEach((name) => document.querySelector(`[data-service="shop/${name}"]`).click()));
+  await page.waitForSelector('#services [aria-current=true] >> text="shop/payment"');
+  await page.waitForTimeout(500);
+  assert.match(await page.locator("#lead h2").innerText(), /shop\/payment/);
+  assert.deepEqual(complaints, []);
+});
+
+test("an answer of the server that comes late is not shown", serverOnly, async () => {
   const { page, complaints } = await openShop();
   let held = 0;
   await page.route("**/v1/page", async (route) => {
@@ -200,7 +189,7 @@ test("a large file: an interaction stays short, and the page responsive", async 
   assert.deepEqual(complaints, []);
 });
 
-test("a cluster is followed with the token of the user, which is nowhere but in the request", async () => {
+test("a cluster is followed with the token of the user, which is nowhere but in the request", serverOnly, async () => {
   const { page, complaints } = await openPage(browser);
   await page.goto(`${url}/`);
   await page.waitForSelector("#examples button", { state: "attached" });
@@ -210,7 +199,8 @@ test("a cluster is followed with the token of the user, which is nowhere but in 
     status: { podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }], conditions: [{ type: "Ready", status: "True" }] } };
   const lines = [
     { cluster: { release: "1.34" } },
-    { list: { apiVersion: "v1", kind: "List", items: [service, pod] }, namespaces: ["shop"], unread: [] },
+    { list: { apiVersion: "v1", kind: "List", items: [service, pod] }, namespaces: ["shop"],
+      unread: [{ resource: "nodes", code: 403, why: "" }, { resource: "httproutes", code: 404, why: "" }, { resource: "ingresses", code: 403, why: "" }] },
     {},
     { applied: [{ ...pod, metadata: meta("web-1") }], deleted: [] },
     { applied: [], deleted: [{ kind: "Pod", namespace: "shop", name: "web-0" }] },
@@ -221,6 +211,7 @@ test("a cluster is followed with the token of the user, which is nowhere but in 
     asked = { url: route.request().url(), token: (await route.request().allHeaders())["roster-cluster-token"] };
     await route.fulfill({ contentType: "application/x-ndjson", body: lines.map((line) => `${JSON.stringify(line)}\n`).join("") });
   });
+  const entries = await page.evaluate(() => history.length);
   await page.click("#live summary");
   await page.fill("#cluster-token", "a-token-for-the-cluster");
   await page.fill("#cluster-namespace", "shop");
@@ -229,6 +220,9 @@ test("a cluster is followed with the token of the user, which is nowhere but in 
   const pods = await page.locator("#reasons .pods .pod").allInnerTexts();
   assert.deepEqual([...new Set(pods)], ["web-1"], "what is left after the changes");
   assert.equal(await page.locator("#release").inputValue(), "1.34");
+  const unread = "Not checked: nodes, ingresses (the token may not read them); httproutes (the cluster has no such kind).";
+  assert.equal(await page.locator("#unread").innerText(), unread);
+  assert.equal(await page.evaluate(() => history.length), entries + 1, "changes of the cluster are no steps back");
   assert.deepEqual(asked, { url: `${url}/v1/live?namespace=shop`, token: "a-token-for-the-cluster" });
   assert.ok(!(await page.content()).includes("a-token-for-the-cluster") && !page.url().includes("#"));
   assert.deepEqual(complaints, []);
@@ -256,6 +250,28 @@ test("Back leads to what was shown before, and Other input back to the result", 
   await page.goBack();
   await page.goBack();
   await page.waitForSelector("#yaml", { state: "visible" });
+  assert.deepEqual(complaints, []);
+});
+
+test("after a reload, Back leads to what was shown before it", async () => {
+  const { page, complaints } = await openShop();
+  const shown = (service, tab) => Promise.all([
+    page.waitForSelector(`#services [aria-current=true][data-service="${service}"]`), page.waitForSelector(`#tab-${tab}[aria-selected=true]`),
+  ]);
+  const following = () => page.waitForTimeout(400);
+  await following();
+  await answered(page, () => page.click('[data-service="shop/cart"]'));
+  await following();
+  await show(page, "node");
+  await following();
+  await page.reload();
+  await shown("shop/cart", "node");
+  await answered(page, () => page.click('[data-service="shop/payment"]'));
+  await shown("shop/payment", "node");
+  for (const [service, tab] of [["shop/cart", "node"], ["shop/cart", "picture"], ["shop/catalog", "picture"]]) {
+    await page.goBack();
+    await shown(service, tab);
+  }
   assert.deepEqual(complaints, []);
 });
 

@@ -1,6 +1,7 @@
 //! Runs all tests: those of Cargo first, then those that use the running program from outside.
 
 mod attacks;
+mod browser;
 mod clients;
 mod upstream;
 
@@ -11,14 +12,12 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use serde_json::Value;
 
-use crate::command::{capture, cargo, has, run, run_together, watch};
+use crate::command::{capture, cargo, has, run_together, watch};
 use crate::parity::{self, ParityArgs};
 use crate::paths;
 use crate::server::Server;
 use crate::steps::{Outcome, Steps, Tally};
 
-/// The folder of the browser tests, with the lock file of its packages.
-const BROWSER: &str = "tests/browser";
 /// The paths that take half of the time of the API test.
 const HALF: &str = "^/v1/endpoint";
 
@@ -45,7 +44,7 @@ enum Kind {
     Cluster,
     /// Kubernetes' own integration tests of the controllers, with roster controller
     Upstream,
-    /// The page and /docs in a headless browser, offline
+    /// The page, its playground and /docs in a headless browser, offline
     Browser,
     /// The API against its description
     Schemathesis,
@@ -67,7 +66,8 @@ pub(crate) fn all(steps: &mut Steps, arguments: &Arguments) {
     };
     run(steps, Kind::Cargo, "cargo test: unit, integration, recorded answers", cargo_test);
     // Alone: a page takes several times as long beside control planes.
-    run(steps, Kind::Browser, "browser: the page and /docs, offline", browser);
+    run(steps, Kind::Browser, "browser: the page and /docs, offline", browser::served_page);
+    run(steps, Kind::Browser, "browser: the playground, with the module in place of a server", browser::playground);
     let others = |steps: &mut Steps| {
         run(steps, Kind::Schemathesis, "schemathesis: the API against its description", schemathesis);
         run(steps, Kind::Clients, "clients: generated from the API's description", clients::generated_clients);
@@ -167,6 +167,9 @@ fn cluster() -> Result<Outcome> {
     if let Some(skipped) = no_control_plane() {
         return skipped;
     }
+    if browser::find_browser().is_some() {
+        browser::install_packages()?;
+    }
     let program = cluster_program()?;
     let mut tally = Tally::default();
     // The faults come last, beside dry runs alone. Attacks are a kind of their own.
@@ -214,38 +217,6 @@ fn cluster_program() -> Result<String> {
         message["executable"].as_str().filter(|_| is_it).map(str::to_owned)
     };
     messages.lines().find_map(built).context("Cargo built no cluster tests")
-}
-
-fn browser() -> Result<Outcome> {
-    if !Path::new(BROWSER).join("package.json").is_file() {
-        return Ok(Outcome::Skipped(format!("there is no {BROWSER} yet")));
-    }
-    if !has("node") || !has("npm") {
-        return Outcome::missing("node and npm are not installed: apt-get install nodejs npm");
-    }
-    let Some(chromium) = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| has(name)) else {
-        return Outcome::missing("chromium is not installed: apt-get install chromium");
-    };
-    run("npm", &format!("ci --prefix {BROWSER} --silent"))?;
-    let server = Server::start()?;
-    let mut tally = Tally::default();
-    let mut command = Command::new("node");
-    // One after the other: they measure how long a picture takes.
-    command.args(["--test", "--test-reporter=tap", "--test-concurrency=1"]);
-    command.args(["docs", "page", "states", "hostile"].map(|name| format!("{BROWSER}/{name}.test.mjs")));
-    let screenshots = paths::target().join("screenshots");
-    std::fs::create_dir_all(&screenshots).context("the folder of screenshots")?;
-    command.env("ROSTER_URL", server.url()).env("CHROMIUM", chromium).env("SCREENSHOTS", screenshots);
-    command.env("ROSTER", paths::target().join("debug/roster"));
-    let well = watch(&mut command, |line| {
-        let count = |what| line.strip_prefix(what).and_then(|n| n.trim().parse::<u64>().ok()).unwrap_or(0);
-        tally.passed += count("# pass ");
-        tally.failed += count("# fail ");
-        tally.ignored += count("# skipped ");
-    })?;
-    ensure!(well || tally.failed > 0, "the browser tests ended early");
-    ensure!(tally.passed + tally.failed > 0, "the browser tests ran no tests");
-    Ok(Outcome::Tests(tally))
 }
 
 fn schemathesis() -> Result<Outcome> {

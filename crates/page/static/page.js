@@ -16,7 +16,8 @@ const MAX_EXPANDED = 8 << 20; // bytes that a link expands to
 const $ = (id) => document.getElementById(id);
 const engine = document.documentElement.dataset.engine;
 let state = {};
-// The objects as the engine reads them quickest, as a JSON string; empty if that is the text of the state.
+// The objects as the engine reads them quickest, as a JSON string; empty before the first question. To write 5 MB as a string of
+// JSON takes 20 ms, and each question needs it.
 let quickText = "";
 let token = "";
 let running = null;
@@ -81,7 +82,8 @@ async function update(changes = {}) {
 }
 
 function requestOf({ text, ...others }) {
-  if (!quickText) return JSON.stringify({ text, ...others });
+  if (text === undefined && !quickText) return JSON.stringify(others);
+  quickText ||= JSON.stringify(text);
   const rest = JSON.stringify(others).slice(1);
   return `{"text":${quickText}${rest === "}" ? "" : ","}${rest}`;
 }
@@ -190,8 +192,7 @@ function fillField(text) {
 }
 
 function start(fields) {
-  following?.abort();
-  following = null;
+  stopFollowing();
   placed.clear();
   quickText = "";
   state = {};
@@ -229,6 +230,22 @@ async function startFiles(files) {
 
 let following = null;
 
+function stopFollowing() {
+  following?.abort();
+  following = null;
+  showUnread([]);
+}
+
+// What the token does not show, in a line: no error, because the rest is shown.
+function showUnread(unread) {
+  const why = ({ code }) => ({ 403: "the token may not read them", 404: "the cluster has no such kind" })[code] ?? "there is no answer";
+  const reasons = [...new Set(unread.map(why))];
+  const named = (reason) => unread.filter((one) => why(one) === reason).map(({ resource }) => resource).join(", ");
+  const parts = reasons.map((reason) => `${named(reason)} (${reason})`);
+  $("unread").textContent = parts.length > 0 ? `Not checked: ${parts.join("; ")}.` : "";
+  $("unread").hidden = parts.length === 0;
+}
+
 async function follow(clusterToken, namespace) {
   await start({});
   const mine = (following = new AbortController());
@@ -242,7 +259,7 @@ async function follow(clusterToken, namespace) {
       const hint = response.status === 404 ? "start the server with --page-cluster" : (detail ?? title);
       return fault(`The cluster cannot be followed: ${hint}.`);
     }
-    const end = await readCluster(response.body.getReader(), mine.signal);
+    const end = await readCluster(response.body.getReader(), mine.signal, namespace);
     if (["time", "stopping"].includes(end?.code)) return await follow(clusterToken, namespace);
     fault(`The cluster is not followed any more: ${end?.why ?? "the connection ended"}.`);
   } catch (error) {
@@ -251,11 +268,12 @@ async function follow(clusterToken, namespace) {
 }
 
 // Reads lines of JSON until the last one, and shows the objects after each change.
-async function readCluster(reader, signal) {
+async function readCluster(reader, signal, namespace) {
   const objects = new Map();
   const keyOf = ({ kind, metadata, namespace = metadata?.namespace, name = metadata?.name }) => JSON.stringify([kind, namespace ?? "", name]);
   const decoder = new TextDecoder();
   let rest = "";
+  let isBlind = false;
   for (;;) {
     const { done, value } = await reader.read();
     if (done || signal.aborted) return null;
@@ -264,16 +282,23 @@ async function readCluster(reader, signal) {
     let isChanged = false;
     let last = null;
     for (const line of lines.filter(Boolean)) {
-      const { cluster, list, applied = [], deleted = [], unread = [], end } = JSON.parse(line);
+      const { cluster, list, applied = [], deleted = [], unread, end } = JSON.parse(line);
       last ??= end ?? null;
       if (cluster?.release) state.release = cluster.release;
       if (list) objects.clear();
       for (const object of [...(list?.items ?? []), ...applied]) objects.set(keyOf(object), object);
       for (const object of deleted) objects.delete(keyOf(object));
       isChanged ||= list !== undefined || applied.length + deleted.length > 0;
-      if (unread.length > 0) $("announcement").textContent = `Not readable: ${unread.map(({ resource }) => resource).join(", ")}.`;
+      if (unread) {
+        showUnread(unread);
+        isBlind = unread.some(({ resource, code }) => resource === "services" && code === 403);
+      }
     }
-    if (isChanged) {
+    if (isBlind) {
+      const of = namespace ? `of the namespace ${namespace}.` : "of all namespaces. Enter a namespace that it may read.";
+      fault(`The token may not read the Services ${of}`);
+    } else if (isChanged) {
+      quickText = "";
       await update({ text: JSON.stringify({ apiVersion: "v1", kind: "List", items: [...objects.values()] }) });
     }
     if (last) return last;
@@ -349,33 +374,45 @@ async function copyLink() {
   setTimeout(() => { $("link").textContent = "Copy link"; }, 2000);
 }
 
-// --- The history of the browser: an entry for each Service and tab. What they hold stays in the memory of the page.
+// --- The history of the browser: an entry for each Service and tab. What they hold stays in the memory of the page. A reload
+// begins anew: then an entry is opened by its link, if it has one.
 
 const MAX_VIEWS = 200;
+const RUN = performance.timeOrigin;
 const views = [];
 let replaces = true;
 
 function noteView() {
-  const last = views[history.state?.view];
-  const isNew = ["text", "example", "service", "tab"].some((field) => last?.fields[field] !== state[field]);
-  const view = { fields: state, quickText };
+  const last = viewOf(history.state);
+  // The objects of a cluster change by themselves.
+  const told = following && last?.following === following ? ["service", "tab"] : ["text", "example", "service", "tab"];
+  const isNew = told.some((field) => last?.fields[field] !== state[field]);
+  const view = { fields: state, quickText, following };
   if (isNew && !replaces) {
     views.push(view);
     delete views[views.length - 1 - MAX_VIEWS];
-    history.pushState({ view: views.length - 1 }, "", location.pathname);
+    history.pushState({ run: RUN, view: views.length - 1 }, "", location.pathname);
   } else if (last) {
     views[history.state.view] = view;
   } else {
     views.push(view);
-    history.replaceState({ view: views.length - 1 }, "");
+    history.replaceState({ run: RUN, view: views.length - 1 }, "");
   }
   replaces = false;
 }
 
+function viewOf(entry) {
+  return entry?.run === RUN ? views[entry.view] : undefined;
+}
+
 window.addEventListener("popstate", ({ state: entry }) => {
-  const view = views[entry?.view];
-  following?.abort();
-  following = null;
+  const view = viewOf(entry);
+  if (view?.following && view.following === following) {
+    // What the cluster has now.
+    update({ ...view.fields, text: state.text });
+    return;
+  }
+  stopFollowing();
   if (view) {
     quickText = view.quickText;
     state = {};

@@ -7,4 +7,4 @@ mod std_source;
 
 pub(crate) use hosts::compare_hosts;
 pub(crate) use module::check;
-pub(crate) use playground::{PlaygroundArguments, write};
+pub(crate) use playground::{PlaygroundArguments, write, write_folder as write_playground};

@@ -1,7 +1,7 @@
 //! The playground: the page as a folder of static files, with the module in place of a server.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
@@ -38,22 +38,30 @@ pub(crate) struct PlaygroundArguments {
     out: Option<PathBuf>,
 }
 
-/// Writes the folder.
+/// Writes the folder that was asked for.
 pub(crate) fn write(arguments: &PlaygroundArguments) -> Result<Outcome> {
+    let folder = arguments.out.clone().unwrap_or_else(|| paths::target().join("playground"));
+    if let Some(why) = write_folder(&folder)? {
+        return Ok(Outcome::Skipped(why));
+    }
+    println!("    {}: put it on any web server", folder.display());
+    Ok(Outcome::Passed)
+}
+
+/// Writes the folder. Returns why it cannot be written here, if so.
+pub(crate) fn write_folder(folder: &Path) -> Result<Option<String>> {
     let module = match Module::build()? {
         Ok(module) => module,
-        Err(why) => return Ok(Outcome::Skipped(why)),
+        Err(why) => return Ok(Some(why)),
     };
-    let folder = arguments.out.clone().unwrap_or_else(|| paths::target().join("playground"));
-    fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     fs::write(folder.join("roster.wasm"), &module.bytes).context("writing roster.wasm")?;
     for (place, (name, source)) in FILES.iter().enumerate() {
         let text = fs::read_to_string(source).with_context(|| format!("reading {source}"))?;
         let text = if place == 0 { of_the_playground(&text)? } else { text };
         fs::write(folder.join(name), text).with_context(|| format!("writing {name}"))?;
     }
-    println!("    {}: put it on any web server", folder.display());
-    Ok(Outcome::Passed)
+    Ok(None)
 }
 
 /// The page with the changes.

@@ -87,6 +87,8 @@ resources! {
     NodePool                       "apps.openyurt.io"             "v1beta1" "nodepools"                  Cluster    Custom;
     Lease                          "coordination.k8s.io"          "v1" "leases"                          Namespaced Builtin;
     Event                          ""                             "v1" "events"                          Namespaced Builtin;
+    Ingress                        "networking.k8s.io"            "v1" "ingresses"                       Namespaced Builtin;
+    HTTPRoute                      "gateway.networking.k8s.io"    "v1" "httproutes"                      Namespaced Custom;
 }
 
 impl Resource {

@@ -70,7 +70,9 @@ impl TypeMeta {
                 | Resource::CustomResourceDefinition
                 | Resource::Secret
                 | Resource::Lease
-                | Resource::Event,
+                | Resource::Event
+                | Resource::Ingress
+                | Resource::HTTPRoute,
             )
             | None => InputKind::Other,
         }

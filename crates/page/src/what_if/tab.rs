@@ -230,4 +230,7 @@ fn others(html: &mut Html, before: &[ServiceLine], after: &[ServiceLine], entry:
             });
         }
     });
+    if let Some(more) = changed.len().checked_sub(MAX_CHOICES).filter(|more| *more > 0) {
+        html.leaf("p", &[("class", "more")], format_args!("and {}", counted(more, "more Service")));
+    }
 }

@@ -130,6 +130,39 @@ const OF_ENDPOINTS: Keep = Fields(&[
 ]);
 const ENDPOINTS: &[(&str, Keep)] = &[("metadata", OF_ENDPOINTS), ("subsets", All)];
 const SLICE: &[(&str, Keep)] = &[("addressType", All), ("endpoints", All), ("metadata", OF_ENDPOINTS), ("ports", All)];
+
+/// What routes of any kind have in their metadata.
+const OF_ROUTES: Keep = Fields(&[("name", All), ("namespace", All)]);
+/// Without the certificates and the status, of which the engine reads nothing.
+const INGRESS: &[(&str, Keep)] =
+    &[("metadata", OF_ROUTES), ("spec", Fields(&[("defaultBackend", All), ("rules", All)]))];
+const BACKEND: &[(&str, Keep)] =
+    &[("group", All), ("kind", All), ("name", All), ("namespace", All), ("port", All), ("filters", Fields(FILTER))];
+/// Of filters, those that send requests to a Service. Others may have secrets in the values of headers.
+const FILTER: &[(&str, Keep)] = &[(
+    "requestMirror",
+    Fields(&[(
+        "backendRef",
+        Fields(&[("group", All), ("kind", All), ("name", All), ("namespace", All), ("port", All)]),
+    )]),
+)];
+const HTTP_ROUTE: &[(&str, Keep)] = &[
+    ("metadata", OF_ROUTES),
+    (
+        "spec",
+        Fields(&[
+            ("hostnames", All),
+            (
+                "rules",
+                Fields(&[
+                    ("backendRefs", Fields(BACKEND)),
+                    ("filters", Fields(FILTER)),
+                    ("matches", Fields(&[("path", All)])),
+                ]),
+            ),
+        ]),
+    ),
+];
 const NAMESPACE: &[(&str, Keep)] = &[("metadata", Fields(&[("name", All)]))];
 
 /// An object as it leaves the server.
@@ -142,19 +175,23 @@ pub(super) struct ProjectedObject {
 }
 
 /// The resources that leave the server, in the order in which they are listed.
-pub(super) const RESOURCES: [Resource; 6] = [
+pub(super) const RESOURCES: [Resource; 8] = [
     Resource::Namespace,
     Resource::Service,
     Resource::Pod,
     Resource::Node,
     Resource::Endpoints,
     Resource::EndpointSlice,
+    Resource::Ingress,
+    Resource::HTTPRoute,
 ];
 
 /// What is kept of the objects of a resource.
 fn fields(resource: Resource) -> &'static [(&'static str, Keep)] {
     match resource {
         Resource::Namespace => NAMESPACE,
+        Resource::Ingress => INGRESS,
+        Resource::HTTPRoute => HTTP_ROUTE,
         Resource::Service => SERVICE,
         Resource::Pod => POD,
         Resource::Node => NODE,

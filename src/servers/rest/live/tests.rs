@@ -49,6 +49,8 @@ struct ApiServer {
     watches: Arc<Mutex<Vec<mpsc::UnboundedSender<io::Result<Bytes>>>>>,
     /// The resources that the caller may not list.
     forbidden: &'static [&'static str],
+    /// The resources that the API server does not have.
+    missing: &'static [&'static str],
     /// Resources without an answer.
     silent: &'static [&'static str],
     /// Whether the token is not valid any more.
@@ -87,6 +89,9 @@ async fn answer(State(server): State<ApiServer>, request: Request<Body>) -> Resp
     }
     if server.forbidden.contains(&resource) {
         return failure(403, &format!("{resource} is forbidden: User \"jane\" cannot list resource \"{resource}\""));
+    }
+    if server.missing.contains(&resource) {
+        return failure(404, "the server could not find the requested resource");
     }
     if query.contains("sendInitialEvents") {
         return failure(422, "sendInitialEvents is forbidden");
@@ -252,6 +257,8 @@ async fn every_request_is_a_get_with_the_token_of_the_caller() {
         "/api/v1/namespaces/shop/services",
         "/api/v1/nodes",
         "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices",
+        "/apis/gateway.networking.k8s.io/v1/namespaces/shop/httproutes",
+        "/apis/networking.k8s.io/v1/namespaces/shop/ingresses",
         "/version",
     ];
     assert_eq!(paths, want);
@@ -259,7 +266,12 @@ async fn every_request_is_a_get_with_the_token_of_the_caller() {
 
 #[tokio::test(start_paused = true)]
 async fn what_the_caller_may_not_see_is_named_and_the_rest_is_shown() {
-    let server = ApiServer { forbidden: &["nodes", "namespaces"], silent: &["endpoints"], ..ApiServer::default() };
+    let server = ApiServer {
+        forbidden: &["nodes", "namespaces", "ingresses"],
+        missing: &["httproutes"],
+        silent: &["endpoints"],
+        ..ApiServer::default()
+    };
     let router = server.shown(LiveLimits::default());
     let mut lines = lines(&router, "/v1/live").await;
     lines.line().await;
@@ -272,6 +284,8 @@ async fn what_the_caller_may_not_see_is_named_and_the_rest_is_shown() {
         { "resource": "nodes", "code": 403, "why": why("nodes") },
         { "resource": "endpoints", "code": null, "why": "no list in time" },
         { "resource": "namespaces", "code": 403, "why": why("namespaces") },
+        { "resource": "ingresses", "code": 403, "why": why("ingresses") },
+        { "resource": "httproutes", "code": 404, "why": "404 Not Found: the server could not find the requested resource" },
     ]);
     assert_eq!(list["unread"], want);
 }
@@ -361,6 +375,44 @@ async fn a_token_that_expires_ends_the_response() {
     server.has_expired.store(true, Ordering::Relaxed);
     server.watches.lock().unwrap().clear();
     assert_eq!(lines.line().await["end"]["code"], "token");
+}
+
+#[test]
+fn the_routes_of_projected_objects_are_the_same() {
+    let service = |name: &str| json!({ "name": name, "port": { "number": 80 } });
+    let backend = |name: &str| json!({ "name": name, "port": 80, "weight": 1 });
+    let mirror = |name: &str| json!({ "type": "RequestMirror", "requestMirror": { "backendRef": backend(name) } });
+    let secret = json!({ "type": "RequestHeaderModifier", "requestHeaderModifier": { "set": [{ "name": "k", "value": "hunter2" }] } });
+    let meta = json!({ "name": "edge", "namespace": "shop", "annotations": { "secret": "hunter2" } });
+    let ingress = json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": meta,
+        "spec": { "tls": [{ "secretName": "hunter2" }], "defaultBackend": { "service": service("rest") },
+            "rules": [{ "host": "a.example", "http": { "paths": [{ "path": "/b", "backend": { "service": service("web") } }] } }] },
+        "status": { "loadBalancer": { "ingress": [{ "ip": "10.0.0.9" }] } },
+    });
+    let mut referring = backend("other");
+    referring["namespace"] = json!("back");
+    referring["filters"] = json!([mirror("shadow"), secret]);
+    let route = json!({
+        "apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": meta,
+        "spec": { "hostnames": ["c.example"], "parentRefs": [{ "name": "gate" }], "rules": [{
+            "matches": [{ "path": { "value": "/d" }, "headers": [{ "name": "k", "value": "hunter2" }] }],
+            "filters": [mirror("copy"), secret], "backendRefs": [referring, backend("web")] }] },
+    });
+    let routes = |objects: &[Value]| -> Vec<_> {
+        let mut inventory = Inventory::default();
+        let list = json!({ "kind": "List", "apiVersion": "v1", "items": objects }).to_string();
+        decode::read_text(&list, &Source::body(), &mut inventory).unwrap();
+        inventory.routes.iter().cloned().collect()
+    };
+    let objects = [ingress, route];
+    let projected = objects.each_ref().map(|object| -> Value {
+        let projected = projection::project(resource(object).unwrap(), &object.to_string()).unwrap();
+        serde_json::from_slice(&projected.json).unwrap()
+    });
+    assert_eq!(routes(&projected), routes(&objects));
+    assert_eq!(routes(&objects).len(), 6);
+    assert!(!json!(projected).to_string().contains("hunter2"));
 }
 
 /// The objects of an example, if all of them leave the server.

@@ -24,9 +24,10 @@ pub(super) fn markdown(mut root: Command) -> String {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         let _ = writeln!(out, "| [`roster {name}`](#roster-{name}) | {about} |");
     }
-    let shared = SharedArguments::of(&root);
-    for command in shown(&root) {
-        section(&mut out, command, &shared);
+    let sections = sections(&root);
+    let shared = SharedArguments::of(&sections);
+    for section in &sections {
+        section.write(&mut out, &shared);
     }
     shared.section(&mut out);
     out
@@ -39,17 +40,17 @@ struct SharedArguments {
 }
 
 impl SharedArguments {
-    fn of(root: &Command) -> Self {
+    fn of(sections: &[Section<'_>]) -> Self {
         let mut rows: Vec<(String, Vec<String>)> = Vec::new();
         let mut places = BTreeMap::new();
-        for command in shown(root) {
+        for Section { name, command, .. } in sections {
             for row in arguments(command).map(row) {
                 let place = *places.entry(row.clone()).or_insert(rows.len());
                 if place == rows.len() {
                     rows.push((row, Vec::new()));
                 }
                 if let Some((_, commands)) = rows.get_mut(place) {
-                    commands.push(command.get_name().to_owned());
+                    commands.push(name.clone());
                 }
             }
         }
@@ -85,24 +86,51 @@ fn row(arg: &Arg) -> String {
     format!("| `{}` | {}", spelling(arg).replace('|', "\\|"), description(arg).replace('|', "\\|"))
 }
 
-fn section(out: &mut String, command: &Command, shared: &SharedArguments) {
-    let _ = writeln!(out, "\n## roster {}\n\n{}\n", command.get_name(), paragraphs(command));
-    let usage = command.clone().render_usage().to_string();
-    let _ = writeln!(out, "```text\n{}\n```\n", usage.trim_start_matches("Usage: "));
-    let mut subcommands = shown(command).peekable();
-    if subcommands.peek().is_some() {
-        let _ = writeln!(out, "| command | |\n|---|---|");
+/// The part of the reference about one command.
+struct Section<'c> {
+    /// Without the one of the program: `certs dev`.
+    name: String,
+    /// How deep its heading is.
+    heading: &'static str,
+    command: &'c Command,
+}
+
+/// The sections of all commands, each before those of its subcommands.
+fn sections(root: &Command) -> Vec<Section<'_>> {
+    let mut all = Vec::new();
+    for command in shown(root) {
+        let name = command.get_name();
+        all.push(Section { name: name.to_owned(), heading: "##", command });
+        let below = shown(command).map(|sub| (format!("{name} {}", sub.get_name()), sub));
+        all.extend(below.map(|(name, command)| Section { name, heading: "###", command }));
     }
-    for subcommand in subcommands {
-        let usage = subcommand.clone().render_usage().to_string();
-        let usage = usage.trim_start_matches("Usage: ").replace('|', "\\|");
-        // A cell is one line.
-        let about = paragraphs(subcommand).split_whitespace().collect::<Vec<_>>().join(" ");
-        let _ = writeln!(out, "| `{usage}` | {about} `--help` lists its arguments. |");
+    all
+}
+
+impl Section<'_> {
+    fn write(&self, out: &mut String, shared: &SharedArguments) {
+        let Self { name, heading, command } = self;
+        let _ = writeln!(out, "\n{heading} roster {name}\n\n{}\n", paragraphs(command));
+        let usage = (*command).clone().render_usage().to_string();
+        let _ = writeln!(out, "```text\n{}\n```\n", usage.trim_start_matches("Usage: "));
+        if shown(command).next().is_some() {
+            let _ = writeln!(out, "| command | |\n|---|---|");
+        }
+        for subcommand in shown(command) {
+            let full = format!("roster {name} {}", subcommand.get_name());
+            let about = subcommand.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(out, "| [`{full}`](#{}) | {about} |", full.replace(' ', "-"));
+        }
+        if shown(command).next().is_some() {
+            let _ = writeln!(out);
+        }
+        write_arguments(out, command, shared);
+        end_of_help(out, command);
     }
-    if shown(command).next().is_some() {
-        let _ = writeln!(out);
-    }
+}
+
+/// A table of the arguments that no other command has, and the names of the others.
+fn write_arguments(out: &mut String, command: &Command, shared: &SharedArguments) {
     let (others, own): (Vec<&Arg>, Vec<&Arg>) = arguments(command).partition(|arg| shared.has(&row(arg)));
     if !own.is_empty() {
         let _ = writeln!(out, "| argument | |\n|---|---|");
@@ -118,7 +146,6 @@ fn section(out: &mut String, command: &Command, shared: &SharedArguments) {
         let names = others.iter().map(|arg| format!("`{}`", name(arg))).collect::<Vec<_>>().join(", ");
         let _ = writeln!(out, "[Shared arguments](#shared-arguments): {names}.\n");
     }
-    end_of_help(out, command);
 }
 
 /// The exit codes, and the examples as code.

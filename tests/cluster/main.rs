@@ -29,6 +29,7 @@ mod network;
 mod new_namespaces;
 mod page;
 mod policies;
+mod screens;
 mod site;
 mod static_config;
 mod stored_addresses;
@@ -50,6 +51,8 @@ mod parity {
 
 #[path = "../fields/mod.rs"]
 mod fields_of_manifests;
+#[path = "../pages/mod.rs"]
+mod pages;
 
 use std::{
     io::{Read, Write},

@@ -32,6 +32,7 @@ const FILES: &[Generated] = &[
     Generated { group: "docs", path: "docs/reference/runbooks.md", text: roster::deploy::runbooks },
     Generated { group: "docs", path: "docs/reference/chart.md", text: install },
     Generated { group: "docs", path: "docs/reference/metrics.md", text: metrics::reference },
+    Generated { group: "docs", path: "docs/reference/rest.md", text: rest },
     Generated { group: "docs", path: "docs/picture.svg", text: pictures::catalog },
     Generated { group: "docs", path: "tests/data/pictures/cart.svg", text: pictures::cart },
     Generated { group: "docs", path: "tests/data/pictures/web.svg", text: pictures::web },
@@ -109,9 +110,17 @@ fn versions() -> String {
 
 /// `docs/reference/chart.md`: written by hand, but for the table of the chart's values at its end.
 fn install() -> String {
-    const HEADING: &str = "## Values of the chart\n\n";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/chart.md");
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let by_hand = text.split_once(HEADING).map_or("", |(by_hand, _)| by_hand);
-    format!("{by_hand}{HEADING}{}", roster::deploy::values_markdown())
+    with_end("docs/reference/chart.md", "## Values of the chart\n\n", &roster::deploy::values_markdown())
+}
+
+/// `docs/reference/rest.md`: written by hand, but for the table of calls at its end.
+fn rest() -> String {
+    with_end("docs/reference/rest.md", "## Calls\n\n", &markdown::calls())
+}
+
+/// A page with another text below its last heading.
+fn with_end(page: &str, heading: &str, end: &str) -> String {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap_or_default();
+    let by_hand = text.split_once(heading).map_or("", |(by_hand, _)| by_hand);
+    format!("{by_hand}{heading}{end}")
 }

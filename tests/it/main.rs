@@ -12,7 +12,11 @@ mod field_cases;
 mod fields;
 mod generated;
 mod http;
+#[path = "../pages/mod.rs"]
+#[expect(dead_code, reason = "the cluster tests read the other blocks")]
+mod pages;
 mod programs;
+mod reference;
 mod rules;
 mod walkthrough;
 mod webhook;

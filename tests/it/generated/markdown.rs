@@ -49,6 +49,24 @@ pub(crate) fn reasons() -> String {
     out + &without_example() + &lint_rules()
 }
 
+/// The calls of the REST API, as the end of `docs/reference/rest.md`.
+pub(crate) fn calls() -> String {
+    let document: Value = serde_json::from_str(&roster::servers::rest::openapi_json()).unwrap();
+    let mut out = String::from(
+        "The table is generated from `openapi/v1.json`, which also has every field of bodies and answers.\n\n\
+         | call | what it answers | parameters |\n|---|---|---|\n",
+    );
+    for (path, calls) in document["paths"].as_object().unwrap() {
+        for (method, call) in calls.as_object().unwrap() {
+            let names = call["parameters"].as_array().into_iter().flatten();
+            let names: Vec<String> = names.map(|p| format!("`{}`", p["name"].as_str().unwrap())).collect();
+            let summary = call["summary"].as_str().unwrap();
+            let _ = writeln!(out, "| `{} {path}` | {} | {} |", method.to_uppercase(), cell(summary), names.join(", "));
+        }
+    }
+    out
+}
+
 /// A code, with a link to its example if it has one.
 fn linked(reason: Reason) -> String {
     match examples::of(reason.code()) {

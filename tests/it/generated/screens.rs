@@ -1,20 +1,21 @@
 //! The screens of README.md and of the pages in docs/ are those of the program.
 //!
-//! A screen is a block ```` ```console ````: commands after `$ `, each with its output below. Lines after `> ` continue a
-//! command. `…` in an output stands for any text. The commands of a page run one after another in a folder of their own, which
-//! has the folders of [`LINKED`]. A word behind `console` says what a command needs: `cluster` is not run, and is listed;
-//! `server` runs until the page ends, at another port than the page says.
+//! [`crate::pages`] says what a screen is. The commands of a page run one after another in a folder of their own, which has the
+//! folders of [`LINKED`]. A command in a block `server` runs until the page ends, at another port than the page says. Blocks
+//! with another word are not run here.
 
 use std::{
     env, fs,
     net::{TcpListener, TcpStream},
-    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
     time::Duration,
 };
 
-use crate::programs::has_program;
+use crate::{
+    pages::{matches, pages, root, screens},
+    programs::has_program,
+};
 
 /// The width of the terminal on the pages.
 const COLUMNS: &str = "100";
@@ -35,76 +36,6 @@ const OPTIONAL: [(&str, &str); 7] = [
     ("kustomize", "kustomize"),
     ("python3", "python3"),
 ];
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// README.md, and all pages below docs/.
-fn pages() -> Vec<PathBuf> {
-    let mut found = vec![root().join("README.md")];
-    let mut folders = vec![root().join("docs")];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-            match path.extension() {
-                _ if path.is_dir() => folders.push(path),
-                Some(extension) if extension == "md" => found.push(path),
-                _ => {}
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
-/// A command of a page, and its output there.
-struct Screen<'t> {
-    /// What it needs: the word behind `console`.
-    needs: &'t str,
-    /// Its lines as they are written, without the newline of the last one.
-    written: &'t str,
-    shown: &'t str,
-}
-
-impl Screen<'_> {
-    /// The command without prompts.
-    fn command(&self) -> String {
-        let lines = self.written.lines().map(|line| line.get(2..).unwrap_or_default());
-        lines.collect::<Vec<_>>().join("\n")
-    }
-}
-
-/// The screens of a page, in their order.
-fn screens(page: &str) -> Vec<Screen<'_>> {
-    let blocks = page.split("\n```console").skip(1).filter_map(|rest| rest.split_once('\n'));
-    blocks
-        .flat_map(|(needs, rest)| {
-            let block = rest.split("\n```").next().unwrap_or_default();
-            let begins: Vec<usize> = block.match_indices("$ ").map(|(at, _)| at).collect();
-            let begins: Vec<usize> = begins.into_iter().filter(|at| *at == 0 || block[..*at].ends_with('\n')).collect();
-            let ends = begins.iter().skip(1).map(|at| at - 1).chain([block.len()]).collect::<Vec<_>>();
-            begins.into_iter().zip(ends).map(move |(begin, end)| {
-                let text = &block[begin..end];
-                let lines = text.split_inclusive('\n').skip(1).take_while(|line| line.starts_with("> "));
-                let first = text.find('\n').map_or(text.len(), |at| at + 1);
-                let (written, shown) = text.split_at(first + lines.map(str::len).sum::<usize>());
-                Screen { needs: needs.trim(), written: written.trim_end_matches('\n'), shown }
-            })
-        })
-        .collect()
-}
-
-/// Whether a text is the one that is shown, where `…` stands for any text.
-fn matches(shown: &str, text: &str) -> bool {
-    let mut parts = shown.split('…');
-    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
-    let Some(last) = parts.next_back() else { return rest.is_empty() };
-    for part in parts {
-        let Some((_, after)) = rest.split_once(part) else { return false };
-        rest = after;
-    }
-    rest.ends_with(last)
-}
 
 /// A page whose commands run.
 struct Session {
@@ -204,13 +135,12 @@ fn fresh(page: &str) -> (String, Vec<String>) {
         match screen.needs {
             "server" => session.serve(&command),
             "" if !lacks(&command) => {
-                let shown = screen.shown.trim_end_matches('\n');
                 let ran = session.run(&command);
-                if !matches(shown, &ran) {
+                if !matches(&screen.output(), &ran) {
                     // The newline before the output is in neither if there was none.
-                    let skip = rest.find("\n```").unwrap_or_default().min(rest.find("\n$ ").unwrap_or(usize::MAX));
-                    fresh.extend([if ran.is_empty() { "" } else { "\n" }, &ran]);
-                    rest = &rest[skip..];
+                    let next = ["```", "$ "].map(|next| rest.find(&format!("\n{}{next}", screen.indent)));
+                    fresh.extend(ran.lines().map(|line| format!("\n{}{line}", screen.indent)));
+                    rest = &rest[next.into_iter().flatten().min().unwrap_or_default()..];
                 }
             }
             _ => left_out.push(command),
@@ -257,10 +187,17 @@ fn readme_begins_with_a_screen_that_fits() {
 
 #[test]
 fn screens_are_read_and_compared() {
-    let page = "a\n```console\n$ one\nout\n$ two <<'END'\n> x\n> END\n```\n\n```console cluster\n$ three\n```\n";
-    let found: Vec<_> = screens(page).iter().map(|s| (s.needs.to_owned(), s.command(), s.shown.to_owned())).collect();
-    let row = |needs: &str, command: &str, shown: &str| (needs.to_owned(), command.to_owned(), shown.to_owned());
-    assert_eq!(found, [row("", "one", "out"), row("", "two <<'END'\nx\nEND", ""), row("cluster", "three", ""),]);
+    let page = "a\n```console\n$ one\nout\n$ two <<'END'\n> x\n> END\n```\n\n```console cluster\n$ three\n```\n\
+                1. b\n\n   ```console cluster\n   $ four \\\n   >   --five\n   out\n     more\n   ```\n";
+    let found: Vec<_> = screens(page).iter().map(|s| (s.needs.to_owned(), s.command(), s.output())).collect();
+    let row = |needs: &str, command: &str, output: &str| (needs.to_owned(), command.to_owned(), output.to_owned());
+    let want = [
+        row("", "one", "out"),
+        row("", "two <<'END'\nx\nEND", ""),
+        row("cluster", "three", ""),
+        row("cluster", "four \\\n  --five", "out\n  more"),
+    ];
+    assert_eq!(found, want);
     for (shown, text, want) in
         [("a\n…\nb", "a\n1\n2\nb", true), ("a…", "ab", true), ("a", "ab", false), ("a…c", "ab", false), ("", "", true)]
     {

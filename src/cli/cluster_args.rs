@@ -41,9 +41,12 @@ pub(super) fn read(
         timeout: std::time::Duration::from_secs(args.request_timeout),
     };
     let cluster = kube_api::read(&target, wants_node_pools, into, |bytes| progress.add(bytes));
-    let ReadCluster { release, no_node_pools } = cluster.map_err(or_read_files)?;
+    let ReadCluster { release, no_nodes, no_node_pools } = cluster.map_err(or_read_files)?;
     if release.is_none() {
         messages::warning(&format!("the cluster's release has no profile; using {}", Minor::default()));
+    }
+    if let Some(why) = no_nodes {
+        messages::warning(&format!("Nodes are not checked: {why}"));
     }
     if let Some(why) = no_node_pools {
         messages::warning(&format!("no NodePools: {why}"));

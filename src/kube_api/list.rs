@@ -40,6 +40,8 @@ struct PageMeta {
 pub struct ReadCluster {
     /// The release, if there is a profile of it.
     pub release: Option<Minor>,
+    /// Why Nodes are missing, if the caller may not list them: no role for one namespace allows it.
+    pub no_nodes: Option<String>,
     /// Why pools of nodes are missing, if they were wanted.
     pub no_node_pools: Option<String>,
 }
@@ -56,22 +58,35 @@ pub fn read(
     let done = runtime.block_on(async {
         let client = connect(target).await?;
         let release = server_version(&client, target.timeout).await?.parse().ok();
-        all(&client, target, into, &progress).await?;
+        let no_nodes = all(&client, target, into, &progress).await?;
         let no_node_pools =
             if wants_node_pools(into) { node_pools(&client, target, into, &progress).await? } else { None };
-        Ok(ReadCluster { release, no_node_pools })
+        Ok(ReadCluster { release, no_nodes, no_node_pools })
     });
     // A name look-up that hangs must not hold the program.
     runtime.shutdown_background();
     done
 }
 
-/// Reads the lists of all resources.
-async fn all(client: &Client, target: &Target, into: &mut Inventory, progress: &impl Fn(u64)) -> Result<(), LiveError> {
+/// Reads the lists of all resources. Returns why there are no Nodes, if the caller may not list them.
+async fn all(
+    client: &Client,
+    target: &Target,
+    into: &mut Inventory,
+    progress: &impl Fn(u64),
+) -> Result<Option<String>, LiveError> {
+    let mut no_nodes = None;
     for resource in READ {
-        whole(client, target, resource, into, progress).await?;
+        match whole(client, target, resource, into, progress).await {
+            Err(LiveError::Request(_, kube::Error::Api(status)))
+                if status.code == 403 && resource == Resource::Node =>
+            {
+                no_nodes = Some(status.message.clone());
+            }
+            done => done?,
+        }
     }
-    Ok(())
+    Ok(no_nodes)
 }
 
 /// Reads the pools of nodes of OpenYurt, or returns why there are none: a cluster without OpenYurt does not have the resource, and an

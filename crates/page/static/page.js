@@ -361,6 +361,8 @@ function followInAddress() {
 async function copyLink() {
   const link = await linkOf(state);
   if (link.length > MAX_LINK) return fault("The objects are too large for a link: they have more than 2 MB compressed.");
+  // The address would lose the link again, if what is shown is new and too long for it.
+  clearTimeout(addressing);
   const url = new URL(`#${link}`, location.href);
   history.replaceState(history.state, "", url);
   try {

@@ -118,6 +118,8 @@ impl Node {
             pods.insert(key.clone(), running);
         }
         let running = pods.get_mut(&key).unwrap();
+        // An object that is gone stays as it was.
+        let _ = self.mount_all(&pod, &self.dir.join(key.replace('/', ".")));
         let ready = running.is_ready();
         if running.ready != Some(ready) && self.publish(&pod, running.address, ready) {
             running.ready = Some(ready);
@@ -136,14 +138,7 @@ impl Node {
         let (namespace, name) = (text(pod, "/metadata/namespace"), text(pod, "/metadata/name"));
         let folder = self.dir.join(format!("{namespace}.{name}"));
         fs::create_dir_all(&folder).unwrap();
-        let mut mounted = Vec::new();
-        for mount in container["volumeMounts"].as_array().into_iter().flatten() {
-            let volumes = pod["spec"]["volumes"].as_array().unwrap();
-            let volume = volumes.iter().find(|volume| volume["name"] == mount["name"]).unwrap();
-            let inside = folder.join(text(mount, "/name"));
-            self.mount(&namespace, volume, &inside)?;
-            mounted.push((text(mount, "/mountPath"), inside.display().to_string()));
-        }
+        let mounted = self.mount_all(pod, &folder)?;
         let mut command = roster();
         for argument in container["args"].as_array().unwrap() {
             let mut argument = argument.as_str().unwrap().replace("listen=:", &format!("listen={address}:"));
@@ -191,6 +186,20 @@ impl Node {
         Some(path)
     }
 
+    /// Mounts the volumes of a pod, or brings them up to date. Returns for each the path in the container, and the folder.
+    fn mount_all(&self, pod: &Value, folder: &Path) -> Option<Vec<(String, String)>> {
+        let namespace = text(pod, "/metadata/namespace");
+        let mut mounted = Vec::new();
+        for mount in pod["spec"]["containers"][0]["volumeMounts"].as_array().into_iter().flatten() {
+            let volumes = pod["spec"]["volumes"].as_array().unwrap();
+            let volume = volumes.iter().find(|volume| volume["name"] == mount["name"]).unwrap();
+            let inside = folder.join(text(mount, "/name"));
+            self.mount(&namespace, volume, &inside)?;
+            mounted.push((text(mount, "/mountPath"), inside.display().to_string()));
+        }
+        Some(mounted)
+    }
+
     fn mount(&self, namespace: &str, volume: &Value, inside: &Path) -> Option<()> {
         fs::create_dir_all(inside).unwrap();
         let sources = [("configMap/name", "configmaps"), ("secret/secretName", "secrets")];
@@ -210,7 +219,13 @@ impl Node {
                 } else {
                     value.as_bytes().to_vec()
                 };
-                fs::write(inside.join(file), bytes).unwrap();
+                let path = inside.join(file);
+                if fs::read(&path).ok().as_ref() != Some(&bytes) {
+                    // Nobody reads half of it.
+                    let new = inside.with_extension("new");
+                    fs::write(&new, bytes).unwrap();
+                    fs::rename(new, path).unwrap();
+                }
             }
         }
         Some(())

@@ -49,7 +49,7 @@ const ORDER: [&str; 17] = [
 ];
 
 /// What a reader has done before a command: the page, how the command begins, and what was done.
-const BEFORE: [(&str, &str, &[&str]); 16] = [
+const BEFORE: [(&str, &str, &[&str]); 17] = [
     (
         "docs/tasks/see-an-upgrade.md",
         "roster view --diff",
@@ -89,18 +89,24 @@ const BEFORE: [(&str, &str, &[&str]); 16] = [
         "mkdir install",
         &["kubectl delete mutatingwebhookconfigurations,validatingwebhookconfigurations roster"],
     ),
+    // A reader installs with the chart or with the manifests, and not with both.
+    (
+        "docs/tasks/alerts.md",
+        "helm upgrade roster",
+        &["kubectl -n roster-system delete networkpolicy roster", "kubectl delete endpointpolicies default-mode"],
+    ),
     ("docs/tasks/alerts.md", "kubectl label namespace monitoring", &["kubectl create namespace monitoring"]),
     (
         "docs/tasks/high-availability.md",
         "kubectl apply -k outside",
         &["mkdir outside", "cp \"$(grep -l 'count: 0' .blocks/*)\" outside/kustomization.yaml"],
     ),
-    // Pods of before serve for some seconds after a rollout.
+    // Pods of before serve for some seconds after a rollout, beside those that deny it.
     (
         "docs/tasks/high-availability.md",
         "kubectl create -n default",
         &[
-            "for n in $(seq 100); do echo '{\"apiVersion\": \"v1\", \"kind\": \"Service\", \"metadata\": {\"name\": \"probe\", \"labels\": {\"service.kubernetes.io/headless\": \"\"}}, \"spec\": {\"ports\": [{\"port\": 80}]}}' | kubectl create -n default --dry-run=server -f - || break; sleep .2; done",
+            "declare -i denied=0; for n in $(seq 200); do echo '{\"apiVersion\": \"v1\", \"kind\": \"Service\", \"metadata\": {\"name\": \"probe\", \"labels\": {\"service.kubernetes.io/headless\": \"\"}}, \"spec\": {\"ports\": [{\"port\": 80}]}}' | kubectl create -n default --dry-run=server -f - && denied=0 || denied=$((denied + 1)); [ $denied = 10 ] && break; sleep .2; done",
         ],
     ),
     (

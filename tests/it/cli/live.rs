@@ -171,6 +171,14 @@ fn refusals_of_the_cluster_are_reported() {
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(ran.err.starts_with("error: listing pods: ") && ran.err.contains("pods is forbidden"), "{}", ran.err);
 
+    // No role for one namespace allows Nodes.
+    let without_nodes =
+        |path: &str| if path.contains("nodes") { status(403, "nodes is forbidden: User \"u\"") } else { shop(path) };
+    let (whole, _) = against(shop, &["explain", "--context", "here", "-n", "shop"]);
+    let (ran, _) = against(without_nodes, &["explain", "--context", "here", "-n", "shop"]);
+    assert_eq!((ran.code, ran.err.as_str()), (1, "warning: Nodes are not checked: nodes is forbidden: User \"u\"\n"));
+    assert_eq!(ran.out, whole.out, "the pods that serve are the same");
+
     let (ran, _) = against(shop, &["plan", "--context", "elsewhere"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.starts_with("error: cannot tell which cluster is meant: "), "{}", ran.err);

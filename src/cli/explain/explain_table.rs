@@ -200,7 +200,7 @@ fn groups_of_pod(rows: &[PodVerdict], wide: bool) -> Vec<RowGroup<'_>> {
                 match groups.iter_mut().rev().take(RECENT).find(same) {
                     Some(group) => group.add_ports(ports),
                     None => {
-                        groups.push(RowGroup { pods: vec![&rows[0].pod], ports: vec![ports], lists, verdict, wide })
+                        groups.push(RowGroup { pods: vec![&rows[0].pod], ports: vec![ports], lists, verdict, wide });
                     }
                 }
             }

@@ -1,6 +1,11 @@
 //! The scheduler and the kubelet of a small cluster: the containers of Roster's image are processes, with the arguments, the
 //! volumes and the service account of their pods. Other pods stay as they are.
 
+#![expect(
+    clippy::unwrap_in_result,
+    reason = "`None` means that an object is not there yet: anything else fails the test"
+)]
+
 use std::{
     collections::BTreeMap,
     fs,

@@ -43,6 +43,7 @@ impl PortRun {
     }
 
     /// The ports of the Service that have these places.
+    #[must_use]
     pub fn at(&self, places: Range<usize>) -> Self {
         Self { all: Arc::clone(&self.all), places }
     }
@@ -183,7 +184,9 @@ mod tests {
     #[test]
     fn places_are_counted_by_runs() {
         let mut counts = CountByPlace::of(4);
-        [0..4, 1..3, 3..4, 2..2, 3..9].iter().for_each(|run| counts.add(run));
+        for run in [0..4, 1..3, 3..4, 2..2, 3..9] {
+            counts.add(&run);
+        }
         assert_eq!(counts.counts().collect::<Vec<_>>(), [1, 2, 2, 3]);
     }
 }

@@ -27,31 +27,31 @@ impl ClusterArgs {
     }
 }
 
-/// Reads the objects of the cluster, or of one of its namespaces, and returns the cluster's release.
+/// Reads the objects of the cluster, or of one of its namespaces, and warns of what is missing.
 pub(super) fn read(
     args: &ClusterArgs,
     namespace: Option<&str>,
     wants_node_pools: fn(&Inventory) -> bool,
     into: &mut Inventory,
     progress: &ProgressLine,
-) -> anyhow::Result<Option<Minor>> {
+) -> anyhow::Result<ReadCluster> {
     let target = Target {
         cluster: args.kubeconfig.choice(),
         namespace: namespace.map(str::to_owned),
         timeout: std::time::Duration::from_secs(args.request_timeout),
     };
     let cluster = kube_api::read(&target, wants_node_pools, into, |bytes| progress.add(bytes));
-    let ReadCluster { release, no_nodes, no_node_pools } = cluster.map_err(or_read_files)?;
-    if release.is_none() {
+    let cluster = cluster.map_err(or_read_files)?;
+    if cluster.release.is_none() {
         messages::warning(&format!("the cluster's release has no profile; using {}", Minor::default()));
     }
-    if let Some(why) = no_nodes {
+    if let Some(why) = &cluster.no_nodes {
         messages::warning(&format!("Nodes are not checked: {why}"));
     }
-    if let Some(why) = no_node_pools {
+    if let Some(why) = &cluster.no_node_pools {
         messages::warning(&format!("no NodePools: {why}"));
     }
-    Ok(release)
+    Ok(cluster)
 }
 
 /// Adds to the error that no cluster is known that a command can read files instead.

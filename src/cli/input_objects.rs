@@ -181,7 +181,10 @@ impl InputArgs {
     ) -> anyhow::Result<InputObjects> {
         let mut objects = self.no_objects(choice);
         let (namespace, inventory) = (self.choice.only_namespace(), &mut objects.inventory);
-        objects.release = cluster_args::read(&self.cluster, namespace, wants_node_pools, inventory, progress)?;
+        let cluster = cluster_args::read(&self.cluster, namespace, wants_node_pools, inventory, progress)?;
+        objects.release = cluster.release;
+        // That pods are on Nodes that were not read means nothing.
+        objects.is_part = cluster.no_nodes.is_some();
         objects.complete = !objects.inventory.problems.iter().any(is_unread);
         Ok(objects)
     }

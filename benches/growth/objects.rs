@@ -98,6 +98,16 @@ pub(crate) fn pod(i: usize, ports: usize) -> Value {
     })
 }
 
+/// A Deployment with one pod, whose labels no Service selects.
+pub(crate) fn workload(i: usize) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta(&format!("w-{i}")),
+        "spec": { "replicas": 1, "selector": { "matchLabels": { "app": format!("w-{i}") } },
+            "template": { "metadata": { "labels": { "app": format!("w-{i}") } },
+                "spec": { "containers": [{ "name": "c", "image": "c:1", "ports": [{ "containerPort": 80 }] }] } } },
+    })
+}
+
 /// A node in a zone of its own.
 pub(crate) fn node(i: usize) -> Value {
     json!({

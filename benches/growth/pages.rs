@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    objects::{NAMESPACE, list, meta, node, pod, service, slice, slice_endpoints},
+    objects::{NAMESPACE, list, meta, node, pod, service, slice, slice_endpoints, workload},
     sizes::{Family, Input, Sizes},
 };
 
@@ -74,14 +74,7 @@ fn text(s: &Sizes) -> String {
         other
     }));
     all.extend(list(s.get("Ingresses"), |i| ingress(i, s.get("paths of an Ingress"))));
-    all.extend(list(s.get("workloads"), |i| {
-        json!({
-            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta(&format!("w-{i}")),
-            "spec": { "replicas": 1, "selector": { "matchLabels": { "app": format!("w-{i}") } },
-                "template": { "metadata": { "labels": { "app": format!("w-{i}") } },
-                    "spec": { "containers": [{ "name": "c", "image": "c:1", "ports": [{ "containerPort": 80 }] }] } } },
-        })
-    }));
+    all.extend(list(s.get("workloads"), workload));
     all.extend(list(s.get("webhooks"), webhook));
     json!({ "apiVersion": "v1", "kind": "List", "items": all }).to_string()
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     objects::{
         NAMESPACE, endpoint_addresses, endpoint_ports, endpoints, entries_and, list, meta, node, of_one_uid, pod,
-        ports_of_list, service, slice, slice_endpoints,
+        ports_of_list, service, slice, slice_endpoints, workload,
     },
     sizes::{Family, Input, Sizes, pairs},
 };
@@ -256,14 +256,7 @@ pub(crate) fn cluster_objects(s: &Sizes) -> Vec<Value> {
         one["metadata"] = meta(&format!("web-{i}"));
         one
     }));
-    all.extend(list(s.get("workloads"), |i| {
-        json!({
-            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta(&format!("w-{i}")),
-            "spec": { "replicas": 1, "selector": { "matchLabels": { "app": format!("w-{i}") } },
-                "template": { "metadata": { "labels": { "app": format!("w-{i}") } },
-                    "spec": { "containers": [{ "name": "c", "image": "c:1", "ports": [{ "containerPort": 80 }] }] } } },
-        })
-    }));
+    all.extend(list(s.get("workloads"), workload));
     all
 }
 

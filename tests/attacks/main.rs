@@ -17,6 +17,8 @@ mod api_server;
 mod attacker;
 mod attacks;
 mod bodies;
+#[path = "../../xtask/src/free_port.rs"]
+mod free_port;
 mod genuine;
 mod genuine_request;
 mod http1;
@@ -167,7 +169,10 @@ fn measure(
     let mut report = Report::new(Goals { no_loss, p99: no_loss && !arguments.shared });
     for (attack, site) in attacks {
         println!("\n{}, {}: {}", site.name(), attack.name, attack.about);
-        report.add(&run::run((attack, *site), program, &certificate, sources, duration, soon)?);
+        match run::run((attack, *site), program, &certificate, sources, duration, soon) {
+            Ok(measured) => report.add(&measured),
+            Err(error) => report.not_measured(attack.name, *site, &error),
+        }
     }
     Ok(report.finish())
 }

@@ -42,11 +42,13 @@ pub(crate) struct Goals {
 pub(crate) struct Report {
     goals: Goals,
     rows: Vec<Row>,
+    /// The attacks whose measurement failed, and why.
+    not_measured: Vec<String>,
 }
 
 impl Report {
     pub(crate) fn new(goals: Goals) -> Self {
-        Self { goals, rows: Vec::new() }
+        Self { goals, rows: Vec::new(), not_measured: Vec::new() }
     }
 
     /// Adds a row, and prints what was measured.
@@ -76,7 +78,13 @@ impl Report {
         self.rows.push(row);
     }
 
-    /// Prints the tables, in the Markdown of docs/explanation/attacks.md. Returns whether all goals are met.
+    /// Adds an attack that could not be measured. The others still can.
+    pub(crate) fn not_measured(&mut self, name: &str, site: Site, error: &anyhow::Error) {
+        println!("    not measured: {error:#}");
+        self.not_measured.push(format!("{}, {name}: missed: not measured: {error:#}", site.name()));
+    }
+
+    /// Prints the tables, in the Markdown of docs/explanation/attacks.md. Returns whether all was measured and all goals are met.
     pub(crate) fn finish(&self) -> bool {
         for (is_edge, head) in [(false, MARKDOWN), (true, MARKDOWN_EDGE)] {
             let mut rows = self.rows.iter().filter(|row| row.site.is_edge() == is_edge).peekable();
@@ -90,13 +98,17 @@ impl Report {
         for row in self.rows.iter().filter(|row| !row.missed.is_empty()) {
             println!("\n{}, {}: missed: {}", row.site.name(), row.name, row.missed.join(", "));
         }
+        for attack in &self.not_measured {
+            println!("\n{attack}");
+        }
         let missed: usize = self.rows.iter().map(|row| row.missed.len()).sum();
         println!(
-            "\n{missed} goals missed in {} of {} attacks",
+            "\n{missed} goals missed in {} of {} attacks, and {} not measured",
             self.rows.iter().filter(|r| !r.missed.is_empty()).count(),
-            self.rows.len()
+            self.rows.len(),
+            self.not_measured.len()
         );
-        missed == 0
+        missed == 0 && self.not_measured.is_empty()
     }
 }
 

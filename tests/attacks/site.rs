@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    net::{SocketAddr, TcpListener},
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread::sleep,
@@ -15,6 +15,7 @@ use tokio::{runtime, time::timeout};
 use crate::{
     api_server::ApiServer,
     attacker::{Attacker, Sources, Targets},
+    free_port::free_port,
     genuine_request::revoked_reads,
     http2::{HEADERS, Http2, Scheme},
     request::Request,
@@ -266,7 +267,7 @@ pub(crate) fn open_files() -> Result<u64> {
     Ok(soft.parse().unwrap_or(u64::MAX))
 }
 
-/// A free loopback address. It was bound and released, for a server that binds it a moment later.
+/// A free loopback address, for a server that binds it a moment later.
 fn free_address() -> Result<SocketAddr> {
-    TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).context("no free port")
+    Ok(SocketAddr::from(([127, 0, 0, 1], free_port()?)))
 }

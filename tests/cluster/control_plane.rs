@@ -5,7 +5,6 @@
 
 use std::{
     fs::{self, File},
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread::sleep,
@@ -13,6 +12,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
+
+use crate::free_port::free_port;
 
 /// The controllers that are run: those that Roster re-implements.
 const CONTROLLERS: &str = "endpoints-controller,endpointslice-controller,endpointslice-mirroring-controller";
@@ -264,25 +265,6 @@ fn end(child: &mut Child) {
     }
     let _ = child.kill();
     let _ = child.wait();
-}
-
-/// A port that is free now, and that the system gives to nobody who does not ask for it.
-///
-/// etcd and kube-apiserver take their port as a flag. One that the system chose may be taken again before they bind
-/// it, by any client that connects; so it is chosen below the ports of clients (32768 on Linux), at random, because
-/// several control planes start at once.
-pub(crate) fn free_port() -> Result<u16> {
-    const FIRST: u16 = 20_000;
-    const COUNT: u16 = 12_000;
-    let mut bytes = [0; 2];
-    for _ in 0..100 {
-        std::io::Read::read_exact(&mut File::open("/dev/urandom")?, &mut bytes)?;
-        let port = FIRST + u16::from_ne_bytes(bytes) % COUNT;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return Ok(port);
-        }
-    }
-    bail!("no port from {FIRST} to {} is free", FIRST + COUNT - 1)
 }
 
 /// A token that nobody can guess: everything on this machine can reach loopback.

@@ -51,6 +51,8 @@ mod parity {
 
 #[path = "../fields/mod.rs"]
 mod fields_of_manifests;
+#[path = "../../xtask/src/free_port.rs"]
+mod free_port;
 #[path = "../pages/mod.rs"]
 mod pages;
 

@@ -14,6 +14,7 @@ mod book;
 mod cluster;
 mod command;
 mod dead_links;
+mod free_port;
 mod fuzz;
 mod generate;
 mod growth;

@@ -1,7 +1,7 @@
 //! A running `roster serve`, for tests from outside. It ends with the value.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::command::{Process, run};
+use crate::free_port::free_port;
 use crate::paths;
 
 /// A server on a loopback port of its own.
@@ -64,9 +65,9 @@ pub(crate) fn is_ready(address: &SocketAddr) -> bool {
     get().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
 }
 
-/// A free loopback address. It was bound and released, for a server that binds it a moment later.
+/// A free loopback address, for a server that binds it a moment later.
 pub(crate) fn free_address() -> Result<SocketAddr> {
-    TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).context("no free port")
+    Ok(SocketAddr::from(([127, 0, 0, 1], free_port()?)))
 }
 
 /// Reads to the end, so that the writer never blocks, and returns the last lines.

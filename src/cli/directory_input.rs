@@ -4,11 +4,7 @@ use std::{collections::HashMap, path::PathBuf};
 
 use anyhow::anyhow;
 use roster_engine::{
-    model::{
-        HashSeed, ObjectKey,
-        defaults::Defaults,
-        json::raw::{api_group, is_name_generated, object_key},
-    },
+    model::{HashSeed, ObjectKey, Text, defaults::Defaults, json::raw::ObjectIdentity},
     phrase::counted,
     reason::{Finding, Reason},
 };
@@ -133,7 +129,7 @@ impl FileGroup {
 #[derive(Default)]
 struct Versions<'a> {
     /// The file of the first version.
-    first: HashMap<(ObjectKey, String), (&'a str, FileGroup), HashSeed>,
+    first: HashMap<(ObjectKey, Text), (&'a str, FileGroup), HashSeed>,
     /// How many objects have another version in another file, and the first such file with the file that counts instead.
     count: usize,
     example: Option<(&'a str, &'a str)>,
@@ -152,11 +148,11 @@ impl<'a> Versions<'a> {
 
     /// Whether no other file has had the object.
     fn is_first(&mut self, file: &'a str, group: FileGroup, object: &RawValue) -> bool {
-        let key = object_key(object);
-        if key.name.is_empty() || is_name_generated(object) {
+        let ObjectIdentity { key, group: api_group, is_name_generated } = ObjectIdentity::of(object);
+        if key.name.is_empty() || is_name_generated {
             return true;
         }
-        let (first, of_first) = *self.first.entry((key, api_group(object))).or_insert((file, group));
+        let (first, of_first) = *self.first.entry((key, api_group)).or_insert((file, group));
         let is_first = first == file;
         // Who asks for what is rendered means that.
         if !is_first && (of_first != FileGroup::Rendered || group == FileGroup::Rendered) {

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use roster_engine::{
-    model::{ObjectKey, json::raw::object_key},
-    reason::Reason,
-};
+use roster_engine::{model::ObjectKey, reason::Reason};
 use roster_manifests::inventory::Index;
 
 use super::known_input::KnownInput;
@@ -36,7 +33,7 @@ pub(super) fn name(index: &mut Index<'_>, inputs: &[KnownInput], namespace: &str
 /// Those of the objects that an input has, each with its line. A file that cannot be read was reported before.
 fn objects_of(input: &KnownInput, wanted: &[ObjectKey], namespace: &str) -> Vec<(ObjectKey, usize)> {
     let objects = input.documents(MAX_BYTES, |documents| {
-        let objects = documents.iter().map(|d| (object_key(&d.raw).placed(namespace), d.line));
+        let objects = documents.iter().map(|d| (d.identity().key.clone().placed(namespace), d.line));
         objects.filter(|(key, _)| wanted.binary_search(key).is_ok()).collect()
     });
     objects.unwrap_or_default()

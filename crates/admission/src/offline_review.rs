@@ -11,7 +11,6 @@ use roster_engine::{
     model::{
         Labels, ObjectKey, Text,
         defaults::DEFAULT_NAMESPACE,
-        json::raw::{JsonMembers, object_key},
         slice_version::{self, SliceVersion},
         wire::nullable,
     },
@@ -149,12 +148,14 @@ impl Reviewer<'_> {
         if object.get().len().max(old.map_or(0, |o| o.get().len())) > MAX_TEXT {
             return Err(ReviewError::TooLarge);
         }
-        let object = as_v1(object)?;
-        let old = old.map(as_v1).transpose()?;
+        let (object, head) = as_v1("object", object)?;
+        let old = old.map(|old| as_v1("old object", old)).transpose()?;
+        let old = old.as_ref().map(|(old, _)| &**old);
         let writer = Writer { user: self.user, namespace: self.namespace };
-        let mut request = request_for(object.get(), old.as_ref().map(|o| o.get()), writer)?;
-        // An object that is reviewed as it is stored was written by nobody else.
-        if self.user.is_empty() && old.as_ref().is_none_or(|old| old.get() == object.get()) {
+        let mut request = head.request(&object, old, writer);
+        // An object that is reviewed as it is stored was written by nobody else. No rule asks who wrote others.
+        let is_as_stored = || old.is_none_or(|old| old.get() == object.get());
+        if self.user.is_empty() && AdmissionKind::of(&request).is_some() && is_as_stored() {
             request.user = Cow::Borrowed(recorded_writer(&object).unwrap_or_default());
         }
         request.groups = self.groups.iter().map(|g| Cow::Borrowed(g.as_str())).collect();
@@ -236,13 +237,15 @@ pub fn is_filled_in(problem: &Finding, object: &ObjectKey) -> bool {
     }
 }
 
-/// A slice as v1. With `matchPolicy: Equivalent`, an API server sends the version that the webhook asks for.
-fn as_v1(object: &RawValue) -> Result<Cow<'_, RawValue>, ReviewError> {
-    let api_version = JsonMembers::read(object).map(|o| o.text("apiVersion").into_owned()).unwrap_or_default();
-    if object_key(object).kind != "EndpointSlice" || api_version != SliceVersion::V1beta1.api_version() {
-        return Ok(Cow::Borrowed(object));
+/// An object and its head; a slice as v1. With `matchPolicy: Equivalent`, an API server sends the version that the webhook asks
+/// for.
+fn as_v1<'a>(what: &'static str, object: &'a RawValue) -> Result<(Cow<'a, RawValue>, ObjectHead), ReviewError> {
+    let head = ObjectHead::of(what, object)?;
+    if head.kind != "EndpointSlice" || head.api_version != SliceVersion::V1beta1.api_version() {
+        return Ok((Cow::Borrowed(object), head));
     }
-    slice_version::convert(object, SliceVersion::V1, &mut |_, _| {}).map_err(ReviewError::Convert)
+    let object = slice_version::convert(object, SliceVersion::V1, &mut |_, _| {}).map_err(ReviewError::Convert)?;
+    Ok((object, ObjectHead { api_version: SliceVersion::V1.api_version().into(), ..head }))
 }
 
 fn short(text: &str) -> Text {
@@ -287,7 +290,7 @@ pub fn review_object(
 
 /// Whether a stored object can be read.
 pub fn check_old_object(old: &RawValue) -> Result<(), ReviewError> {
-    open("old object", old.get()).map(drop)
+    ObjectHead::of("old object", old).map(drop)
 }
 
 /// The request that an API server would send for an object: an update of the stored object `old`, or a new object.
@@ -296,22 +299,11 @@ pub fn request_for<'a>(
     old: Option<&'a str>,
     writer: Writer<'a>,
 ) -> Result<AdmissionRequest<'a>, ReviewError> {
-    let (raw, head, metadata) = open("object", object)?;
-    let old = old.map(|old| open("old object", old)).transpose()?.map(|(raw, ..)| raw);
-    let (group, version) = head.api_version.split_once('/').unwrap_or(("", &head.api_version));
-    let namespaces = [metadata.namespace.as_str(), writer.namespace, DEFAULT_NAMESPACE];
-    Ok(AdmissionRequest {
-        group: Cow::Owned(group.to_owned()),
-        version: Cow::Owned(version.to_owned()),
-        kind: Cow::Owned(head.kind.to_string()),
-        namespace: Cow::Owned(namespaces.into_iter().find(|n| !n.is_empty()).unwrap_or_default().to_owned()),
-        name: Cow::Owned(metadata.name.to_string()),
-        operation: Some(if old.is_some() { Operation::Update } else { Operation::Create }),
-        user: Cow::Borrowed(writer.user),
-        object: Some(raw),
-        old_object: old,
-        ..AdmissionRequest::default()
-    })
+    let object: &RawValue = read("object", object)?;
+    let head = ObjectHead::of("object", object)?;
+    let old: Option<&RawValue> = old.map(|old| read("old object", old)).transpose()?;
+    old.map(check_old_object).transpose()?;
+    Ok(head.request(object, old, writer))
 }
 
 /// Mutates, applies the patch and validates, as an API server does with a request.
@@ -353,44 +345,68 @@ fn read<'a, T: Deserialize<'a>>(what: &'static str, text: &'a str) -> Result<T, 
     serde_json::from_str(text).map_err(|error| ReviewError::Unreadable(what, error))
 }
 
-/// The type of an object, and its metadata as text.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct UntypedObject<'a> {
-    #[serde(default, deserialize_with = "nullable")]
+/// The type and the name of an object.
+struct ObjectHead {
     api_version: Text,
-    #[serde(default, deserialize_with = "nullable")]
     kind: Text,
-    #[serde(default, borrow)]
-    metadata: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct UntypedMeta {
-    #[serde(deserialize_with = "nullable")]
-    name: Text,
-    #[serde(deserialize_with = "nullable")]
     namespace: Text,
+    name: Text,
 }
 
-/// Reads the type and the name of an object.
-fn open<'a>(what: &'static str, text: &'a str) -> Result<(&'a RawValue, UntypedObject<'a>, UntypedMeta), ReviewError> {
-    let wrong = |why: &str| ReviewError::Unreadable(what, serde::de::Error::custom(why));
-    let raw: &RawValue = read(what, text)?;
-    // The parser would also accept a list, as the fields in order.
-    let is_object = |raw: &RawValue| raw.get().starts_with('{');
-    if !is_object(raw) {
-        return Err(wrong("it is not a JSON object"));
+impl ObjectHead {
+    /// Reads the head of an object.
+    fn of(what: &'static str, object: &RawValue) -> Result<Self, ReviewError> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Untyped<'a> {
+            #[serde(default, deserialize_with = "nullable")]
+            api_version: Text,
+            #[serde(default, deserialize_with = "nullable")]
+            kind: Text,
+            #[serde(default, borrow)]
+            metadata: Option<&'a RawValue>,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Metadata {
+            #[serde(deserialize_with = "nullable")]
+            name: Text,
+            #[serde(deserialize_with = "nullable")]
+            namespace: Text,
+        }
+        let wrong = |why: &str| ReviewError::Unreadable(what, serde::de::Error::custom(why));
+        // The parser would also accept a list, as the fields in order.
+        let is_object = |raw: &RawValue| raw.get().starts_with('{');
+        if !is_object(object) {
+            return Err(wrong("it is not a JSON object"));
+        }
+        let Untyped { api_version, kind, metadata } = read(what, object.get())?;
+        if kind.is_empty() {
+            return Err(wrong("the field `kind` is missing"));
+        }
+        let Metadata { name, namespace } = match metadata {
+            None => Metadata::default(),
+            Some(metadata) if is_object(metadata) => read(what, metadata.get())?,
+            Some(_) => return Err(wrong("metadata is not a JSON object")),
+        };
+        Ok(Self { api_version, kind, namespace, name })
     }
-    let head: UntypedObject<'_> = read(what, raw.get())?;
-    if head.kind.is_empty() {
-        return Err(wrong("the field `kind` is missing"));
+
+    /// The request that an API server would send for the object.
+    fn request<'a>(self, object: &'a RawValue, old: Option<&'a RawValue>, writer: Writer<'a>) -> AdmissionRequest<'a> {
+        let (group, version) = self.api_version.split_once('/').unwrap_or(("", &self.api_version));
+        let namespaces = [self.namespace.as_str(), writer.namespace, DEFAULT_NAMESPACE];
+        AdmissionRequest {
+            group: Cow::Owned(group.to_owned()),
+            version: Cow::Owned(version.to_owned()),
+            kind: Cow::Owned(self.kind.to_string()),
+            namespace: Cow::Owned(namespaces.into_iter().find(|n| !n.is_empty()).unwrap_or_default().to_owned()),
+            name: Cow::Owned(self.name.to_string()),
+            operation: Some(if old.is_some() { Operation::Update } else { Operation::Create }),
+            user: Cow::Borrowed(writer.user),
+            object: Some(object),
+            old_object: old,
+            ..AdmissionRequest::default()
+        }
     }
-    let metadata = match head.metadata {
-        None => UntypedMeta::default(),
-        Some(metadata) if is_object(metadata) => read(what, metadata.get())?,
-        Some(_) => return Err(wrong("metadata is not a JSON object")),
-    };
-    Ok((raw, head, metadata))
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use roster_engine::{
-    model::{ObjectKey, json::raw::is_name_generated},
+    model::ObjectKey,
     phrase::counted,
     reason::{Finding, Reason, Severity},
 };
@@ -151,7 +151,9 @@ fn add_stale(
         options.source.check_interrupt()?;
         let unit = input.units.unit(start);
         let has_stored = |item: &ReviewedObject<'_>| ["Endpoints", "EndpointSlice"].contains(&item.key.kind.as_str());
-        if items[unit.clone()].iter().any(has_stored) {
+        if unit.len() == items.len() {
+            stale_findings::add(items, unit.clone(), options, input.inventory);
+        } else if items[unit.clone()].iter().any(has_stored) {
             let inventory = inventory_of(&items[unit.clone()], options)?;
             stale_findings::add(items, unit.clone(), options, &inventory);
         }
@@ -174,7 +176,7 @@ fn inventory_of(items: &[ReviewedObject<'_>], options: &LintOptions<'_>) -> Resu
 /// The findings about objects that are written more than once: in one file, where the last one counts, or in several, which
 /// are versions or copies.
 fn repeated(items: &[ReviewedObject<'_>], options: &LintOptions<'_>) -> Vec<(usize, Finding)> {
-    let mut places: Vec<((ObjectKey, String), usize)> = Vec::new();
+    let mut places: Vec<((ObjectKey, &str), usize)> = Vec::new();
     for (place, item) in items.iter().enumerate().filter(|(_, item)| is_named(item)) {
         // Another group may have a kind of the same name.
         places.push(((item.key.clone().placed(options.namespace), item.api_group()), place));
@@ -225,5 +227,5 @@ fn repeated_in_file(items: &[ReviewedObject<'_>], places: impl Iterator<Item = u
 
 /// Whether the object has a name of its own. Of two with one `generateName`, none replaces the other.
 fn is_named(item: &ReviewedObject<'_>) -> bool {
-    !item.key.name.is_empty() && !is_name_generated(&item.document.raw)
+    !item.key.name.is_empty() && !item.document.identity().is_name_generated
 }

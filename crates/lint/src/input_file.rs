@@ -1,15 +1,11 @@
 //! One file of the input.
 
-use roster_engine::model::{
-    ObjectKey,
-    json::raw::{api_group, object_key},
-};
+use roster_engine::model::{ObjectKey, json::raw::ObjectIdentity};
 use roster_manifests::{
     decode::Document,
     inventory::workloads::UnreadObjects,
     units::{UnitFile, Units},
 };
-use serde_json::value::RawValue;
 
 /// One input file and its objects.
 #[derive(Debug, Default)]
@@ -55,19 +51,19 @@ pub(crate) fn unit_files<'f>(files: &'f [InputFile<'_>]) -> Vec<UnitFile<'f>> {
     let file = |file: &'f InputFile<'_>| UnitFile {
         name: file.name,
         is_apart: file.is_apart,
-        objects: file.documents.iter().map(|document| unit_key(&document.raw)).collect(),
+        objects: file.documents.iter().map(unit_key).collect(),
     };
     files.iter().map(file).collect()
 }
 
 /// The key of an object of which a folder may have several versions; that of other objects has no name.
-fn unit_key(object: &RawValue) -> ObjectKey {
+fn unit_key(document: &Document<'_>) -> ObjectKey {
     const COPIED: [&str; 8] =
         ["Service", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob"];
-    let key = object_key(object);
+    let ObjectIdentity { key, group, .. } = document.identity();
     if !COPIED.contains(&key.kind.as_str()) {
         return ObjectKey::default();
     }
     // Another group may have a kind of the same name.
-    ObjectKey { kind: format!("{}/{}", api_group(object), key.kind).into(), ..key }
+    ObjectKey { kind: format!("{group}/{}", key.kind).into(), ..key.clone() }
 }

@@ -92,5 +92,5 @@ impl<'a> LintRun<'a> {
 fn kind_of(object: &ReviewedObject<'_>) -> String {
     let (kind, group) = (clip(&object.key.kind), object.api_group());
     let is_custom = group.contains('.') && !group.ends_with(".k8s.io");
-    if is_custom { format!("{kind} of {}", clip(&group)) } else { kind.to_owned() }
+    if is_custom { format!("{kind} of {}", clip(group)) } else { kind.to_owned() }
 }

@@ -10,7 +10,7 @@ use roster_engine::{
     model::{
         ObjectKey, Text,
         installed::{POLICY_GROUP, POLICY_KIND},
-        json::raw::{JsonMembers, object_key},
+        json::raw::JsonMembers,
     },
     phrase::counted,
     reason::{Finding, Severity},
@@ -129,7 +129,7 @@ impl ReviewContext {
         let mut complete = true;
         for InputFile { name, documents, .. } in files {
             for document in documents {
-                complete &= self.add_policy(FileObject::of(name, document, &object_key(&document.raw)));
+                complete &= self.add_policy(FileObject::of(name, document, &document.identity().key));
             }
         }
         complete
@@ -160,7 +160,7 @@ impl ReviewContext {
         self.count += documents.len();
         let mut items = Vec::with_capacity(documents.len());
         for (document, mut problems) in documents.into_iter().zip(findings_of) {
-            let key = object_key(&document.raw);
+            let key = document.identity().key.clone();
             let at = FileObject::of(name, &document, &key);
             if is_policy(&key, &document.raw) {
                 let (policy, mut more) = policy::read(&document.raw);
@@ -208,10 +208,10 @@ impl ReviewContext {
         for InputFile { name, documents, .. } in options.stored {
             let mut rest = Vec::new();
             for document in documents {
-                let key = object_key(&document.raw);
-                offline_review::note_namespace(&document.raw, &key, &mut self.namespaces);
-                if is_policy(&key, &document.raw) && !known_policies.contains(&key.name) {
-                    complete &= self.add_policy(FileObject::of(name, document, &key));
+                let key = &document.identity().key;
+                offline_review::note_namespace(&document.raw, key, &mut self.namespaces);
+                if is_policy(key, &document.raw) && !known_policies.contains(&key.name) {
+                    complete &= self.add_policy(FileObject::of(name, document, key));
                     known_policies.extend(self.policies.last().map(|policy| policy.meta.name.clone()));
                 }
                 let key = key.clone().placed(options.namespace);

@@ -5,11 +5,7 @@ use roster_admission::{
     offline_review::{OfflineReview, ReviewError, Reviewer},
 };
 use roster_engine::{
-    model::{
-        ObjectKey,
-        json::raw::{api_group, has_uid},
-        spelling::typo,
-    },
+    model::{ObjectKey, json::raw::has_uid, spelling::typo},
     reason::{Finding, Reason, Severity},
 };
 use roster_manifests::{decode::Document, inventory::is_given_by_kustomize};
@@ -137,8 +133,8 @@ impl<'a> ReviewedObject<'a> {
     }
 
     /// The API group of its kind; empty for the core group.
-    pub fn api_group(&self) -> String {
-        api_group(&self.document.raw)
+    pub fn api_group(&self) -> &str {
+        &self.document.identity().group
     }
 
     /// Whether it comes from a cluster: it has a uid.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use roster_engine::{
     model::{
-        ObjectKey,
+        ObjectKey, Text,
         defaults::DEFAULT_NAMESPACE,
-        json::raw::{api_group, object_key},
+        json::raw::ObjectIdentity,
         spelling::{did_you_mean, nearest},
     },
     phrase::{all_of, clip_name, counted},
@@ -34,7 +34,7 @@ pub(super) struct ChangedObjects {
 }
 
 /// An object by its kind, namespace, name and group. Another group may have a kind of the same name.
-type Identity = (ObjectKey, String);
+type Identity = (ObjectKey, Text);
 
 /// The places of the objects in their list. Those of several groups follow each other.
 struct ObjectPlaces(BTreeMap<Identity, usize>);
@@ -99,7 +99,7 @@ impl ObjectPlaces {
 
     /// The object of this kind, namespace and name, of whichever group; an error if several groups have one.
     fn of_any_group(&self, key: &ObjectKey) -> Result<Option<(Identity, usize)>, ToolError> {
-        let from = (key.clone(), String::new());
+        let from = (key.clone(), Text::default());
         let found: Vec<_> = self.0.range(from..).take_while(|((other, _), _)| other == key).collect();
         if let [] | [_] = found.as_slice() {
             return Ok(found.first().map(|(identity, place)| ((*identity).clone(), **place)));
@@ -146,7 +146,8 @@ fn read(text: &str, argument: &'static str) -> Result<Vec<(Identity, Value)>, To
         .into_iter()
         .map(Document::with_single_keys)
         .map(|document| {
-            let identity = (object_key(&document.raw).placed(DEFAULT_NAMESPACE), api_group(&document.raw));
+            let ObjectIdentity { key, group, .. } = document.identity().clone();
+            let identity = (key.placed(DEFAULT_NAMESPACE), group);
             let value = serde_json::from_str(document.raw.get());
             value.map(|value| (identity, value)).map_err(|error| ToolError::at(argument, error.to_string()))
         })

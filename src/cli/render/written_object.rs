@@ -6,10 +6,7 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 
-use roster_engine::model::{
-    HashSeed, ObjectKey,
-    json::raw::{api_group, object_key},
-};
+use roster_engine::model::{HashSeed, ObjectKey, json::raw::ObjectIdentity};
 use roster_manifests::decode::{self, Document, Source};
 use serde_json::value::RawValue;
 
@@ -42,9 +39,9 @@ pub(super) struct RenderedKey {
 
 impl RenderedKey {
     pub(super) fn of(object: &RawValue) -> Self {
-        let ObjectKey { kind, namespace, name } = object_key(object);
+        let ObjectIdentity { key: ObjectKey { kind, namespace, name }, group, .. } = ObjectIdentity::of(object);
         let (kind, name, namespace) = (kind.to_string(), name.to_string(), namespace.to_string());
-        Self { kind, group: api_group(object), name, namespace }
+        Self { kind, group: group.to_string(), name, namespace }
     }
 }
 

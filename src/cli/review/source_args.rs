@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::Args;
-use roster_engine::{model::json::raw::object_key, reason::Severity};
+use roster_engine::reason::Severity;
 use roster_lint::{InputFile, LintOptions};
 use roster_manifests::decode::Source;
 
@@ -118,7 +118,7 @@ impl SourceArgs {
         let (policies, complete_policies) = texts.policies.files();
         let all = policies.iter().flat_map(|file| file.documents.iter().map(move |document| (file.name, document)));
         for (name, document) in all {
-            let key = object_key(&document.raw);
+            let key = &document.identity().key;
             let is_policy = roster_lint::is_policy(&key, &document.raw);
             ensure!(is_policy, "{name}:{}: {:?} is not an EndpointPolicy", document.line, key.kind.as_str());
         }

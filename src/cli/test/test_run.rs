@@ -9,7 +9,6 @@ use roster_engine::{
         ObjectKey,
         defaults::{DEFAULT_NAMESPACE, Defaults},
         installed::POLICY_KIND,
-        json::raw::object_key,
     },
     reason::Severity,
     state::Options,
@@ -120,7 +119,7 @@ fn inventory(
 ) -> anyhow::Result<Inventory> {
     let mut inventory = Inventory::default();
     let namespace = defaults.namespace().unwrap_or(DEFAULT_NAMESPACE);
-    let key = |document: &Document<'_>| object_key(&document.raw).placed(namespace);
+    let key = |document: &Document<'_>| document.identity().key.clone().placed(namespace);
     let mut replaced: Vec<ObjectKey> = inputs.files().flat_map(|f| &f.documents).map(key).collect();
     replaced.sort_unstable();
     for InputFile { name, documents, .. } in stored.files() {
@@ -138,7 +137,7 @@ fn inventory(
 fn policies_of(all: &[&TestManifests<'_>]) -> anyhow::Result<Vec<EndpointPolicy>> {
     let mut policies = Vec::new();
     for InputFile { name, documents, .. } in all.iter().flat_map(|manifests| manifests.files()) {
-        for document in documents.iter().filter(|d| object_key(&d.raw).kind == POLICY_KIND) {
+        for document in documents.iter().filter(|d| d.identity().key.kind == POLICY_KIND) {
             let (policy, problems) = policy::read(&document.raw);
             if let Some(problem) = problems.iter().find(|p| p.severity == Severity::Error) {
                 anyhow::bail!("{name}:{}: {}", document.line, problem.message);

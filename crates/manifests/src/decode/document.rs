@@ -1,18 +1,30 @@
 //! An object as raw JSON, with the places of its fields.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, ops::Range, sync::OnceLock};
 
-use roster_engine::model::json::{pointer::Pointer, raw::object_key};
+use roster_engine::model::json::{pointer::Pointer, raw::ObjectIdentity};
 use serde_json::value::RawValue;
 
 use super::{error::Position, field_places, hidden_objects, repeated_keys};
 use crate::decode::single_keys::SingleKeys;
+
+/// What is known of the keys of a document.
+#[derive(Clone, Debug)]
+pub(super) enum DocumentKeys {
+    /// Nobody has looked for repeated ones.
+    Any,
+    /// None is repeated.
+    Single,
+    /// Some were repeated. The text of the document is without what these replace.
+    MadeSingle(Box<SingleKeys>),
+}
 
 /// An object and its line.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
     /// The object.
     pub raw: Cow<'a, RawValue>,
+    identity: OnceLock<ObjectIdentity>,
     /// Its line, from 1.
     pub line: usize,
     pub(super) at: Position,
@@ -24,8 +36,8 @@ pub struct Document<'a> {
     pub(super) added: usize,
     /// Whether it is a document of YAML in block style, and not a part of one.
     pub(super) is_block: bool,
-    /// What it was read as, if it repeated keys: without what these replace.
-    pub(super) single: Option<Box<SingleKeys>>,
+    /// What is known of its keys.
+    pub(super) keys: DocumentKeys,
     /// The texts of the objects that it hides, because `---` is missing between them.
     pub(super) hidden: Vec<String>,
 }
@@ -43,30 +55,39 @@ impl<'a> Document<'a> {
     pub(super) fn placed(raw: Cow<'a, RawValue>, at: Position, added: Option<usize>) -> Self {
         Self {
             raw,
+            identity: OnceLock::new(),
             line: at.line,
             at,
             span: 0..0,
             has_lines: added.is_some(),
             added: added.unwrap_or_default(),
             is_block: false,
-            single: None,
+            keys: DocumentKeys::Any,
             hidden: Vec::new(),
         }
+    }
+
+    /// What the object calls itself. To read it takes a pass over the object, and each document takes only one.
+    pub fn identity(&self) -> &ObjectIdentity {
+        self.identity.get_or_init(|| ObjectIdentity::of(&self.raw))
     }
 
     /// The same object without what later keys of the same name replace. [`objects`](super::objects()) reports these keys. A
     /// recorded review stays as it is: nobody has written it.
     #[must_use]
     pub fn with_single_keys(self) -> Self {
-        let Some(single) = SingleKeys::of_any_length(self.raw.get()) else { return self };
-        if object_key(&self.raw).kind == "AdmissionReview" {
+        let Some(single) = SingleKeys::of_any_length(self.raw.get()) else {
+            return Self { keys: DocumentKeys::Single, ..self };
+        };
+        if self.identity().key.kind == "AdmissionReview" {
             return self;
         }
         match RawValue::from_string(single.text.clone()) {
             Ok(owned) => {
                 let is_mixture = repeated_keys::is_mixture(&single, Pointer::At(""), self.is_block);
                 let hidden = if is_mixture { hidden_objects::within(self.raw.get()) } else { Vec::new() };
-                Self { raw: Cow::Owned(owned), single: Some(Box::new(single)), hidden, ..self }
+                let keys = DocumentKeys::MadeSingle(Box::new(single));
+                Self { raw: Cow::Owned(owned), identity: OnceLock::new(), keys, hidden, ..self }
             }
             Err(_) => self,
         }

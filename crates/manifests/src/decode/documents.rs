@@ -25,7 +25,7 @@ use serde_json::{json, value::RawValue};
 
 use super::{
     budget::{Budget, MemoryPool},
-    document::Document,
+    document::{Document, DocumentKeys},
     error::{DecodeError, DecodeReason, Position},
     hidden_objects, input,
     kind::TypeMeta,
@@ -61,11 +61,15 @@ pub fn objects(
             ..ObjectPlace::of(source, &at, Pointer::At(""))
         };
         let meta = TypeMeta::of(text, true);
-        if let Some(single) = &document.single {
+        if let DocumentKeys::MadeSingle(single) = &document.keys {
             repeated_keys::report(single, &meta.kind, place, &context.budget, &mut one.problems)?;
         }
         hidden_objects::record(&document.hidden, place, &context, &mut one)?;
-        repeated_keys::add(text, &meta, place, &mut context, &mut one)?;
+        let add = match &document.keys {
+            DocumentKeys::Any => repeated_keys::add,
+            DocumentKeys::Single | DocumentKeys::MadeSingle(_) => object::add,
+        };
+        add(text, &meta, place, &mut context, &mut one)?;
         each(index, &one);
         into.merge(std::mem::replace(&mut one, into.sibling()));
     }

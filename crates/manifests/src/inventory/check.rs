@@ -3,7 +3,7 @@
 use std::{cell::LazyCell, fmt};
 
 use roster_engine::{
-    model::{ObjectKey, Pod, Service, ServicePort, ServiceType, TargetPort, json::raw::is_name_generated},
+    model::{ObjectKey, Pod, Service, ServicePort, ServiceType, TargetPort, json::raw::ObjectIdentity},
     reason::{Finding, Reason},
 };
 use roster_validation::NameForm;
@@ -75,7 +75,7 @@ impl NameAndPortCheck<'_> {
     }
 
     fn is_name_generated(&self) -> bool {
-        serde_json::from_str(self.text).is_ok_and(is_name_generated)
+        serde_json::from_str(self.text).is_ok_and(|raw| ObjectIdentity::of(raw).is_name_generated)
     }
 
     fn port(&mut self, number: i64, place: impl FnOnce() -> String) {

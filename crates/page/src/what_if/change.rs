@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use roster_engine::{
     model::{
         Labels, NotReadyDetail, ObjectKey, Pod, PodReadiness, Resource, Service, ServicePort, Text,
-        json::raw::{api_group, object_key},
+        json::raw::ObjectIdentity,
     },
     phrase::label_text,
 };
@@ -201,11 +201,12 @@ fn edited(
     edits: &BTreeMap<ObjectKey, Vec<DocumentEdit<'_>>>,
     source: &Source<'_>,
 ) -> Option<String> {
-    let key = object_key(&document.raw).placed(source.defaults.namespace().unwrap_or_default());
+    let ObjectIdentity { key, group, .. } = document.identity();
+    let key = key.clone().placed(source.defaults.namespace().unwrap_or_default());
     let edits = edits.get(&key)?;
     // Another group may have a kind of the same name: Knative makes a Service for each of its Services.
     let is_core = [Resource::Service, Resource::Pod].iter().any(|core| core.kind() == key.kind);
-    if is_core && !api_group(&document.raw).is_empty() {
+    if is_core && !group.is_empty() {
         return None;
     }
     let mut text = document.raw.get().to_owned();

@@ -12,7 +12,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::path::PathEnd;
-use crate::model::ObjectKey;
+use crate::model::{ObjectKey, Text};
 
 /// A JSON value: text from the input, or a value made of such parts.
 #[derive(Clone, Debug)]
@@ -258,35 +258,44 @@ impl Serialize for JsonMembers<'_> {
     }
 }
 
-/// The kind, namespace and name of an object, as far as they can be read. `generateName` stands for a missing name.
-pub fn object_key(raw: &RawValue) -> ObjectKey {
-    let object = JsonMembers::read(raw).unwrap_or_default();
-    let metadata = object.get("metadata").and_then(JsonNode::open).unwrap_or_default();
-    let short = |text: Cow<'_, str>| text.chars().take(253).collect::<String>().into();
-    let name = match metadata.text("name") {
-        name if name.is_empty() => metadata.text("generateName"),
-        name => name,
-    };
-    ObjectKey { kind: short(object.text("kind")), namespace: short(metadata.text("namespace")), name: short(name) }
+/// What an object calls itself, as far as it can be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectIdentity {
+    /// Its kind, namespace and name. `generateName` stands for a missing name.
+    pub key: ObjectKey,
+    /// Its API group; empty for the core group. Another group may have a kind of the same name.
+    pub group: Text,
+    /// Whether the API server makes its name: it has only a `generateName`.
+    pub is_name_generated: bool,
 }
 
-/// The API group of an object; empty for the core group. Another group may have a kind of the same name.
-pub fn api_group(raw: &RawValue) -> String {
-    let object = JsonMembers::read(raw).unwrap_or_default();
-    let api_version = object.text("apiVersion");
-    api_version.split_once('/').map_or_else(String::new, |(group, _)| group.to_owned())
+impl ObjectIdentity {
+    /// Reads the identity of an object.
+    pub fn of(raw: &RawValue) -> Self {
+        let object = JsonMembers::read(raw).unwrap_or_default();
+        let metadata = object.get("metadata").and_then(JsonNode::open).unwrap_or_default();
+        let short = |text: Cow<'_, str>| text.chars().take(253).collect::<String>().into();
+        let (name, generated) = (metadata.text("name"), metadata.text("generateName"));
+        let is_name_generated = name.is_empty() && !generated.is_empty();
+        let key = ObjectKey {
+            kind: short(object.text("kind")),
+            namespace: short(metadata.text("namespace")),
+            name: short(if is_name_generated { generated } else { name }),
+        };
+        let api_version = object.text("apiVersion");
+        let group = api_version.split_once('/').map_or_else(Text::default, |(group, _)| group.into());
+        Self { key, group, is_name_generated }
+    }
+}
+
+/// The kind, namespace and name of an object, as of [`ObjectIdentity`].
+pub fn object_key(raw: &RawValue) -> ObjectKey {
+    ObjectIdentity::of(raw).key
 }
 
 /// Whether an object, as JSON text, was stored in a cluster: it has a uid. Reading ends there.
 pub fn has_uid(object: &str) -> bool {
     PathEnd::of(object.as_bytes(), &["metadata", "uid"]).steps == 2
-}
-
-/// Whether the API server makes the name of an object: it has only a `generateName`.
-pub fn is_name_generated(raw: &RawValue) -> bool {
-    let object = JsonMembers::read(raw).unwrap_or_default();
-    let metadata = object.get("metadata").and_then(JsonNode::open).unwrap_or_default();
-    metadata.text("name").is_empty() && !metadata.text("generateName").is_empty()
 }
 
 #[cfg(test)]

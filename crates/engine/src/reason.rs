@@ -66,7 +66,7 @@ code_table! {
     FamilyMismatch("family-mismatch", Warning, "Change spec.ipFamilies of the Service to a family that the pods have. In a dual-stack cluster, find out why the pod has no address of this family.");
     /// The address of the pod is not an IP address. Releases from 1.33 print `<nil>` for it, and the API refuses every such write. Roster leaves the pod out.
     UnparsablePodIp("unparsable-pod-ip", Error, "Repair the program that writes status.podIPs (the network plugin or the kubelet).");
-    /// No container of the pod has a port with the name in `targetPort`.
+    /// No container of the pod has a port with the name in `targetPort`. The DNS name of a headless Service leads to the pod all the same; only its SRV record lacks the port.
     NamedPortMissing("named-port-missing", Error, "Give a container port the name in targetPort, or use a number.");
     /// A container has a port with this name, but with another protocol.
     ProtocolMismatch("protocol-mismatch", Error, "Use the same protocol in the Service port and in the container port.");
@@ -110,7 +110,7 @@ code_table! {
     LabelDiffers("label-differs", Info, "Change the label, or the selector.");
     /// A pod in another namespace has the right labels. A Service selects pods of its own namespace only.
     OtherNamespace("other-namespace", Warning, "Move the Service or the pods.");
-    /// No pod serves this port of the Service: clients get no response.
+    /// No ready pod serves this port of the Service. Clients get no response, unless kube-proxy still uses pods that are shutting down.
     PortUnserved("port-unserved", Warning, "Look at the reasons of the pods, and start with the most frequent one.");
 
     // --- limits

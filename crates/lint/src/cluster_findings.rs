@@ -24,6 +24,7 @@ use crate::{
     reviewed_object::ReviewedObject,
     rule::{LintRule, RuleFault},
     stale_findings,
+    unread_pods::UnreadPods,
 };
 
 /// All objects of an input, and where they are.
@@ -62,7 +63,7 @@ pub(crate) fn add(
     options.source.check_interrupt()?;
     let found = comparison.findings();
     options.source.check_interrupt()?;
-    let of_rules = of_rules(items, options, &comparison, input.units)?;
+    let of_rules = of_rules(items, options, &comparison, (input.units, &unread))?;
     options.source.check_interrupt()?;
     let mut findings_of: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
     for (document, finding) in found.into_iter().chain(repeated(items, options)) {
@@ -82,7 +83,7 @@ pub(crate) fn add(
         item.keep_within(&mut room, before);
     }
     note_units(items, input.units);
-    add_stale(items, options, input)
+    add_stale(items, options, input, &unread)
 }
 
 /// What the rules of the linter find, in the order of the documents.
@@ -90,11 +91,11 @@ fn of_rules<'a>(
     items: &[ReviewedObject<'_>],
     options: &LintOptions<'_>,
     comparison: &'a Comparison<'a>,
-    units: &Units,
+    (units, unread): (&Units, &UnreadIndex<'_>),
 ) -> Result<Vec<(&'static LintRule, RuleFault)>, DecodeError> {
     let most = options.max_findings.saturating_mul(2);
     let mut objects = referring::read(items, options.namespace, most, comparison);
-    objects.webhooks = closed_webhooks(items, options, units)?;
+    objects.webhooks = closed_webhooks(items, options, units, unread)?;
     let of_rule = |rule: &&'static LintRule| {
         let rule = *rule;
         rule.faults(&objects).into_iter().map(move |fault| (rule, fault))
@@ -109,6 +110,7 @@ fn closed_webhooks(
     items: &[ReviewedObject<'_>],
     options: &LintOptions<'_>,
     units: &Units,
+    unread: &UnreadIndex<'_>,
 ) -> Result<Vec<ClosedWebhook>, DecodeError> {
     let (mut all, mut start) = (Vec::new(), 0);
     while start < items.len() {
@@ -117,7 +119,8 @@ fn closed_webhooks(
         if !webhooks.is_empty() {
             options.source.check_interrupt()?;
             let of_unit = &items[unit.clone()];
-            referring::find_unserved(&mut webhooks, of_unit, inventory_of(of_unit, options)?, options);
+            let unread = UnreadPods::new(of_unit, unit.start, options.namespace, unread);
+            referring::find_unserved(&mut webhooks, of_unit, (inventory_of(of_unit, options)?, &unread), options);
             all.append(&mut webhooks);
         }
         start = unit.end.max(start + 1);
@@ -138,12 +141,13 @@ fn add_stale(
     items: &mut [ReviewedObject<'_>],
     options: &LintOptions<'_>,
     input: &ComparedInput<'_>,
+    unread: &UnreadIndex<'_>,
 ) -> Result<(), DecodeError> {
     if input.inventory.endpoints.is_empty() && input.inventory.slices.is_empty() {
         return Ok(());
     }
     if !options.stored.is_empty() {
-        stale_findings::add(items, 0..items.len(), options, input.inventory);
+        stale_findings::add(items, 0..items.len(), options, input.inventory, None);
         return Ok(());
     }
     let mut start = 0;
@@ -152,10 +156,12 @@ fn add_stale(
         let unit = input.units.unit(start);
         let has_stored = |item: &ReviewedObject<'_>| ["Endpoints", "EndpointSlice"].contains(&item.key.kind.as_str());
         if unit.len() == items.len() {
-            stale_findings::add(items, unit.clone(), options, input.inventory);
+            stale_findings::add(items, unit.clone(), options, input.inventory, None);
         } else if items[unit.clone()].iter().any(has_stored) {
-            let inventory = inventory_of(&items[unit.clone()], options)?;
-            stale_findings::add(items, unit.clone(), options, &inventory);
+            let of_unit = &items[unit.clone()];
+            let unread = UnreadPods::new(of_unit, unit.start, options.namespace, unread);
+            let inventory = inventory_of(of_unit, options)?;
+            stale_findings::add(items, unit.clone(), options, &inventory, Some(&unread));
         }
         start = unit.end.max(start + 1);
     }

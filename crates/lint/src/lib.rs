@@ -33,6 +33,7 @@ mod sorted_manifests;
 mod stale_findings;
 mod suppression;
 mod suppressions;
+mod unread_pods;
 mod unreadable_file;
 mod waiver;
 

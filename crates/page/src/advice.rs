@@ -6,10 +6,14 @@ use roster_engine::{
     phrase::label_text,
     plan::selected_pods,
     reason::{Reason, Severity},
+    state::State,
 };
-use roster_manifests::inventory::{Entry, Inventory};
+use roster_manifests::inventory::Entry;
 
-use crate::cluster::{Cluster, Explained};
+use crate::{
+    cluster::{Cluster, Explained},
+    limits::MAX_ROWS,
+};
 
 /// The label with which a Deployment tells the pods of its ReplicaSets apart: the end of their names.
 const POD_TEMPLATE_HASH: &str = "pod-template-hash";
@@ -27,7 +31,7 @@ pub(crate) fn of(cluster: &Cluster<'_>, entry: &Entry<'_>, explained: &Explained
     let row = explanation.rows.iter().find(|row| row.reasons.iter().any(|cause| cause.code == lead.code));
     let pod = row.and_then(|row| selected.iter().copied().find(|pod| *pod.name() == row.pod));
     let special = match (lead.code, row, pod) {
-        (Reason::NamedPortMissing, Some(row), Some(pod)) => named_port(cluster.objects, &selected, row, pod),
+        (Reason::NamedPortMissing, Some(row), Some(pod)) => named_port(&state, &selected, row, pod),
         (Reason::NotReady, _, Some(pod)) => waiting_container(pod),
         (Reason::SelectorMatchesNothing, ..) => label(explanation),
         _ => None,
@@ -36,32 +40,50 @@ pub(crate) fn of(cluster: &Cluster<'_>, entry: &Entry<'_>, explained: &Explained
 }
 
 /// Where to declare a port, and what its number is in other pods.
-fn named_port(objects: &Inventory, selected: &[&Pod], row: &PodVerdict, pod: &Pod) -> Option<String> {
+fn named_port(state: &State<'_>, selected: &[&Pod], row: &PodVerdict, pod: &Pod) -> Option<String> {
     let port: &PortName = row.ports.names().first()?;
     let TargetPort::Name(name) = &port.target_port else { return None };
     let of_service =
         if port.name.is_empty() { port.port.to_string() } else { format!("{} ({})", port.name, port.port) };
-    let number = selected.iter().flat_map(|pod| pod.ports.iter()).find(|of| of.name == *name).map(|of| of.number);
+    let number = number_in_pods(state, selected, port);
     let name = label_text(name);
-    let declare = match template_owner(objects, pod) {
+    let declare = match template_owner(pod) {
         Some(owner) => format!("in the pod template of {owner}, give a container port the name {name}"),
         None => format!("give a container port of pod {} the name {name}", pod.name()),
     };
-    let number = number.map(|number| format!(" (the other pods use {number})")).unwrap_or_default();
-    Some(format!("{declare}{number}, or let the Service port {of_service} lead to a number (targetPort)."))
+    let number = number.map(|number| format!(" (it is {number} in another pod)")).unwrap_or_default();
+    let named = other_name(state, pod).map(|name| format!("{}, which the pod has, or to ", label_text(name)));
+    let target = named.unwrap_or_default();
+    Some(format!("{declare}{number}, or set targetPort of the Service port {of_service} to {target}a number."))
 }
 
-/// The object with the template of a pod: the Deployment of its ReplicaSet if the input has it, else its owner.
-fn template_owner(objects: &Inventory, pod: &Pod) -> Option<String> {
+/// The only name of a pod's ports that no port of the Service leads to.
+fn other_name<'p>(state: &State<'_>, pod: &'p Pod) -> Option<&'p str> {
+    let is_target = |name: &str| {
+        let mut targets = state.service.into_iter().flat_map(|service| &service.ports).map(|port| &port.target_port);
+        targets.any(|target| matches!(target, TargetPort::Name(of) if of == name))
+    };
+    let names = pod.ports.iter().map(|port| port.name.as_str()).filter(|name| !name.is_empty());
+    let mut others = names.take(MAX_ROWS).filter(|name| !is_target(name));
+    others.next().filter(|_| others.next().is_none())
+}
+
+/// The number that the name of a target stands for in a pod that has it.
+pub(crate) fn number_in_pods(state: &State<'_>, selected: &[&Pod], port: &PortName) -> Option<i32> {
+    let TargetPort::Name(name) = &port.target_port else { return None };
+    let port = state.service?.ports.iter().find(|of| of.name == port.name && of.port == port.port)?;
+    let mut others = selected.iter().flat_map(|pod| pod.ports.iter());
+    others.find(|of| of.name == *name && of.protocol == port.protocol).map(|of| of.number)
+}
+
+/// The object with the template of a pod: its owner, or the Deployment of a ReplicaSet, which names it by the hash of the
+/// template.
+fn template_owner(pod: &Pod) -> Option<String> {
     // A kubelet owns the pods of its manifests, and has no template.
     let owner = pod.owner.as_ref().filter(|owner| owner.kind != "Node")?;
     let hash = pod.labels.get(POD_TEMPLATE_HASH);
     let deployment = hash.and_then(|hash| owner.name.strip_suffix(hash.as_str())?.strip_suffix('-'));
-    let is_there = |name: &&str| {
-        let mut here = objects.workloads.iter().filter(|of| of.namespace == *pod.namespace());
-        here.any(|of| of.kind == "Deployment" && of.name == **name)
-    };
-    Some(match deployment.filter(is_there) {
+    Some(match deployment.filter(|_| owner.kind == "ReplicaSet") {
         Some(deployment) => format!("Deployment {deployment}"),
         None => format!("{} {}", owner.kind, owner.name),
     })
@@ -112,26 +134,31 @@ mod tests {
                 "spec": { "nodeName": "k", "containers": [{ "name": "c", "ports": [{ "name": port, "containerPort": 9 }] }] },
                 "status": { "podIP": "10.0.0.1", "podIPs": [{ "ip": "10.0.0.1" }], "conditions": [{ "type": "Ready", "status": "True" }] } })
         };
+        let udp = |name: &str| {
+            let mut pod = pod(name, json!([]), "http");
+            pod["spec"]["containers"][0]["ports"][0]["protocol"] = json!("UDP");
+            pod
+        };
         let by = |kind: &str, name: &str| json!([{ "apiVersion": "apps/v1", "kind": kind, "name": name, "uid": "u", "controller": true }]);
         let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "s", "namespace": "n" },
             "spec": { "clusterIP": "10.96.0.1", "selector": { "app": "a" }, "ports": [{ "port": 80, "targetPort": "http" }] } });
-        let deployment = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "w", "namespace": "n", "uid": "d" },
-            "spec": { "replicas": 1, "selector": { "matchLabels": { "app": "a" } },
-                "template": { "metadata": { "labels": { "app": "a" } }, "spec": { "containers": [{ "name": "c" }] } } } });
-        let replica_set = by("ReplicaSet", "w-1f");
         for (objects, want) in [
-            (vec![pod("x", json!([]), "other")], "give a container port of pod x the name http, or"),
             (
-                vec![pod("x", replica_set.clone(), "other")],
-                "in the pod template of ReplicaSet w-1f, give a container port the name http, or",
+                vec![pod("x", json!([]), "other")],
+                "give a container port of pod x the name http, or set targetPort of the Service port 80 to other, which the pod has, or to a number.",
+            ),
+            (vec![pod("x", json!([]), "other"), udp("y")], "give a container port of pod x the name http, or set"),
+            (
+                vec![pod("x", by("ReplicaSet", "w"), "other")],
+                "in the pod template of ReplicaSet w, give a container port the name http, or",
             ),
             (
-                vec![pod("x", replica_set.clone(), "other"), deployment],
+                vec![pod("x", by("ReplicaSet", "w-1f"), "other")],
                 "in the pod template of Deployment w, give a container port the name http, or",
             ),
             (
                 vec![pod("x", by("StatefulSet", "db"), "other"), pod("y", json!([]), "http")],
-                "in the pod template of StatefulSet db, give a container port the name http (the other pods use 9), or",
+                "in the pod template of StatefulSet db, give a container port the name http (it is 9 in another pod), or",
             ),
         ] {
             let items: Vec<Value> = [service.clone()].into_iter().chain(objects).collect();

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use roster_engine::{
-    explain::{Diagnosis, Explanation, PortName, ServedTotals},
+    explain::{Cause, Diagnosis, Explanation, PortName, ServedTotals},
     model::{TargetPort, Text},
     phrase::counted,
+    reason::{Reason, Severity},
 };
 
 use crate::cluster::Explained;
@@ -37,9 +38,8 @@ impl PlainWords {
         let Some(lead) = diagnosis.lead() else {
             return Self { account, why: None };
         };
-        let is_of_pod = explanation.rows.iter().any(|row| row.reasons.iter().any(|cause| cause.code == lead.code));
-        // The detail of a cause of the Service may name its kind.
-        let why = if is_of_pod && !lead.detail.starts_with("pod ") {
+        // The detail of a cause of pods begins with the name of one.
+        let why = if explanation.rows.iter().any(|row| begins_with(&lead.detail, &row.pod)) {
             format!("Pod {}", lead.detail)
         } else {
             lead.detail.clone()
@@ -65,14 +65,22 @@ fn account(explanation: &Explanation) -> String {
         let (is, uses) = if ending.len() == 1 { ("is", "it") } else { ("are", "them") };
         return format!("No pod is ready; {pods} {is} shutting down, and kube-proxy still uses {uses}.");
     }
+    // What is counted is what the controllers write. kube-proxy reads what is stored.
+    let differs = |cause: &Cause| cause.code == Reason::StoredDiffers && cause.severity > Severity::Info;
+    let [gets, get] = if explanation.reasons.iter().any(differs) { ["should get"; 2] } else { ["gets", "get"] };
     match (served, pod_ports) {
-        (0, 1) => format!("The only {things} gets no traffic."),
-        (0, all) => format!("None of {} gets traffic.", counted(all, things)),
-        (served, all) if served == all && all == 1 => format!("The only {things} gets traffic."),
-        (served, all) if served == all => format!("All {all} {things}s get traffic."),
-        (1, all) => format!("1 of {all} {things}s gets traffic."),
-        (served, all) => format!("{served} of {all} {things}s get traffic."),
+        (0, 1) => format!("The only {things} {gets} no traffic."),
+        (0, all) => format!("None of {} {gets} traffic.", counted(all, things)),
+        (served, all) if served == all && all == 1 => format!("The only {things} {gets} traffic."),
+        (served, all) if served == all => format!("All {all} {things}s {get} traffic."),
+        (1, all) => format!("1 of {all} {things}s {gets} traffic."),
+        (served, all) => format!("{served} of {all} {things}s {get} traffic."),
     }
+}
+
+/// Whether a text begins with this name.
+fn begins_with(text: &str, name: &str) -> bool {
+    text.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', ' ']))
 }
 
 /// A title as a sentence.

@@ -1,14 +1,10 @@
 //! A change that may put a Service right: the button below what to do shows what it would do.
 
-use roster_engine::{
-    explain::Diagnosis,
-    model::{TargetPort, Text},
-    plan::selected_pods,
-    reason::Reason,
-};
+use roster_engine::{explain::Diagnosis, model::Text, plan::selected_pods, reason::Reason};
 use roster_manifests::inventory::Entry;
 
 use crate::{
+    advice::number_in_pods,
     cluster::{Cluster, Explained},
     what_if::Change,
 };
@@ -23,11 +19,8 @@ pub(crate) fn of(cluster: &Cluster<'_>, entry: &Entry<'_>, explained: &Explained
             let is_cause = |code: Reason| code == Reason::NamedPortMissing;
             let mut missing = rows.filter(|row| row.reasons.iter().any(|cause| is_cause(cause.code)));
             let port = missing.find_map(|row| row.ports.names().first())?;
-            let TargetPort::Name(name) = &port.target_port else { return None };
             let state = cluster.index.state(entry);
-            // The number that the name stands for in other pods.
-            let mut others = selected_pods(&state).into_iter().flat_map(|pod| pod.ports.iter());
-            let target = others.find(|of| of.name == *name).map(|of| of.number.to_string().into())?;
+            let target = number_in_pods(&state, &selected_pods(&state), port)?.to_string().into();
             let port = if port.name.is_empty() { port.port.to_string() } else { port.name.to_string() };
             Some(Change::TargetPort { service, port, target })
         }

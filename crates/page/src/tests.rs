@@ -53,8 +53,8 @@ fn a_service_in_plain_words() {
         (
             "shop/catalog",
             "5 of 6 pod ports get traffic. Why: Pod catalog-qrjbl8xmbj-hqz2x: no container port is named \"metrics\"; there is http. \
-             Do this: in the pod template of ReplicaSet catalog-qrjbl8xmbj, give a container port the \
-             name metrics (the other pods use 9102), or let the Service port metrics (9102) lead to a number (targetPort). What if port metrics of shop/catalog leads to 9102? A pod port is one port of the Service on one pod: 3 pods × 2 ports = 6.",
+             Do this: in the pod template of Deployment catalog, give a container port the \
+             name metrics (it is 9102 in another pod), or set targetPort of the Service port metrics (9102) to a number. What if port metrics of shop/catalog leads to 9102? A pod port is one port of the Service on one pod: 3 pods × 2 ports = 6.",
         ),
         (
             "shop/cart",

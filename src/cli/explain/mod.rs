@@ -45,8 +45,8 @@ use roster_lint::RoutesByService;
 /// selected pod with every port, its state, the reason, and the next step. If a selector matches no pod, you see the
 /// nearest pods.
 ///
-/// A pod and port count as served if a slice has them as ready. Endpoints are listed as well, for clients that read
-/// them. A stored address is stale if its pod or node is gone. It does not count as served.
+/// A pod and port count as served if the controllers write them into a slice as ready. Endpoints are listed as well, for
+/// clients that read them. A stored address is stale if its pod or node is gone. It does not count as served.
 ///
 /// If no manifest creates pods for a Service, Roster does not check its pods.
 ///

@@ -24,6 +24,8 @@ use crate::cli::{
 #[derive(Default)]
 struct PlanTotals {
     services: usize,
+    /// Those of which the input does not tell what the controllers would write.
+    unchecked: usize,
     /// Endpoints without a Service, which the controllers delete when they restart.
     leftover: usize,
     changed: usize,
@@ -50,9 +52,11 @@ pub(super) fn plans(planner: &Planner<'_>, out: &mut Output) -> anyhow::Result<b
             let leftover = plan.problems.iter().any(|p| p.code == Reason::ServiceMissing);
             // Of thousands of Services that stay without addresses, only those that change matter here.
             let shown = one || rows.iter().any(|(_, verb, _)| verb.is_change());
+            let is_checked = !planner.index.unknown_of(entry).hides_pods_of(&planner.index.state(entry));
             let nothing = if shown { planner.why_nothing(entry, &plan) } else { None };
             let report = FindingsReport::of_plan(entry, plan, wide);
-            (entry.namespace.clone(), entry.name.clone(), entry.service.is_some(), leftover, rows, nothing, report)
+            let service = entry.service.map(|_| is_checked);
+            (entry.namespace.clone(), entry.name.clone(), service, leftover, rows, nothing, report)
         },
         |(namespace, name, service, leftover, rows, nothing, part)| {
             for cause in nothing.iter().flat_map(Diagnosis::leading) {
@@ -62,7 +66,8 @@ pub(super) fn plans(planner: &Planner<'_>, out: &mut Output) -> anyhow::Result<b
                     cause.detail.as_str().into(),
                 ]);
             }
-            totals.services += usize::from(service);
+            totals.services += usize::from(service.is_some());
+            totals.unchecked += usize::from(service == Some(false));
             totals.leftover += usize::from(leftover);
             totals.changed += usize::from(rows.iter().any(|(_, verb, _)| verb.is_change()));
             for (object, verb, detail) in rows {
@@ -110,7 +115,10 @@ impl PlanTotals {
                 write!(out, "; also {}", plural(endless, "endless update"))?;
             }
         } else {
-            write!(out, "{GREEN}nothing to do{GREEN:#} for {services}")?;
+            match self.services - self.unchecked {
+                0 if self.unchecked > 0 => {}
+                checked => write!(out, "{GREEN}nothing to do{GREEN:#} for {}", plural(checked, "Service"))?,
+            }
             if endless > 0 {
                 write!(out, ", apart from {}", plural(endless, "endless update"))?;
             }
@@ -125,6 +133,10 @@ impl PlanTotals {
             if !causes.is_empty() {
                 write!(out, " ({})", printable(&causes.join("; ")))?;
             }
+        }
+        if self.unchecked > 0 {
+            let separator = if self.services > self.unchecked { "; " } else { "" };
+            write!(out, "{separator}{YELLOW}not checked{YELLOW:#}: {}", plural(self.unchecked, "Service"))?;
         }
         if self.leftover > 0 {
             write!(

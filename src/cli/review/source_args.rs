@@ -119,7 +119,7 @@ impl SourceArgs {
         let all = policies.iter().flat_map(|file| file.documents.iter().map(move |document| (file.name, document)));
         for (name, document) in all {
             let key = &document.identity().key;
-            let is_policy = roster_lint::is_policy(&key, &document.raw);
+            let is_policy = roster_lint::is_policy(key, &document.raw);
             ensure!(is_policy, "{name}:{}: {:?} is not an EndpointPolicy", document.line, key.kind.as_str());
         }
         let (stored, complete_stored) = texts.stored.files();

@@ -48,7 +48,7 @@ impl fmt::Display for Banner {
         }
         match self.rest.filter(|_| self.dev) {
             Some(address) => {
-                writeln!(f, "Open {}://{address}/docs/ in a browser. Ctrl-C stops the server.", self.scheme())
+                writeln!(f, "Open {}://{address}/ in a browser. Ctrl-C stops the server.", self.scheme())
             }
             None => Ok(()),
         }
@@ -118,11 +118,11 @@ mod tests {
         for (banner, want) in [
             (
                 Banner { dev: true, rest, webhook, ..Banner::default() },
-                "Open http://127.0.0.1:8080/docs/ in a browser. Ctrl-C stops the server.",
+                "Open http://127.0.0.1:8080/ in a browser. Ctrl-C stops the server.",
             ),
             (
                 Banner { dev: true, rest, rest_tls: true, ..Banner::default() },
-                "Open https://127.0.0.1:8080/docs/ in a browser. Ctrl-C stops the server.",
+                "Open https://127.0.0.1:8080/ in a browser. Ctrl-C stops the server.",
             ),
             (Banner { rest, ..Banner::default() }, "listening on http://127.0.0.1:8080"),
             (Banner { dev: true, webhook, ..Banner::default() }, "webhook on https://127.0.0.1:9443"),

@@ -155,3 +155,68 @@ fn a_selector_may_almost_match_what_cannot_be_read() {
         assert!(ran.out.contains("nearest: Deployment web, which has app=web instead of wbe"), "{more}: {}", ran.out);
     }
 }
+
+/// A stored slice and a webhook tell that a Service serves nothing. Its pods may be among what cannot be read, in one folder as
+/// in two.
+#[test]
+fn what_cannot_be_read_may_serve_a_webhook_and_fill_a_slice() {
+    let objects = "\
+apiVersion: v1
+kind: Service
+metadata: {name: hook, namespace: d}
+spec: {clusterIP: 10.96.0.9, selector: {app: hook}, ports: [{port: 443, protocol: TCP, targetPort: 8443}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: other, namespace: d, labels: {app: other}}
+spec: {containers: [{name: c, image: c}]}
+status: {phase: Running, podIP: 10.0.0.2, podIPs: [{ip: 10.0.0.2}], conditions: [{type: Ready, status: 'True'}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata:
+  name: hook-1
+  namespace: d
+  resourceVersion: '3'
+  labels: {kubernetes.io/service-name: hook, endpointslice.kubernetes.io/managed-by: endpointslice-controller.k8s.io}
+addressType: IPv4
+ports: [{name: '', port: 8443, protocol: TCP}]
+endpoints: [{addresses: [10.0.0.1], conditions: {ready: true}, targetRef: {kind: Pod, namespace: d, name: hook-1}}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: hook}
+webhooks:
+- name: hook.d.example
+  failurePolicy: Fail
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  clientConfig: {service: {namespace: d, name: hook}}
+  rules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+";
+    let deployment = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: hook, namespace: d}
+spec:
+  selector: {matchLabels: {app: hook}}
+  template:
+    metadata: {labels: {app: hook}}
+    spec: {containers: [{name: c, image: c, ports: [{containerPort: 8443}]}]}
+";
+    let beside = [("x/b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n")];
+    let template = format!("{deployment}  replicas: {{{{ .Values.replicas }}}}\n");
+    let broken = format!("{deployment}  replicas: [\n");
+    for (name, unread, is_found) in
+        [("nothing", "", true), ("a template", &template, false), ("broken", &broken, false)]
+    {
+        let one = [("a/a.yaml", objects), ("a/deploy.yaml", unread)];
+        for folder in [directory(&one), directory(&[&one[..], &beside].concat())] {
+            let ran = lint(folder.path(), &[]);
+            for code in ["stored-differs", "webhook-unserved"] {
+                let found = ran.out.contains(&format!("\"code\": \"{code}\""));
+                assert_eq!(found, is_found, "{name}, {code}: {}", ran.out);
+            }
+        }
+    }
+}

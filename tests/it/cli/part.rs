@@ -47,7 +47,7 @@ fn nothing_is_removed_for_a_kind_that_the_input_lacks() {
             "Pod",
             "",
             "info      Pod     not-checked  no Pods in the input: not checked which endpoints Services with a selector have",
-            "nothing to do for 8 Services",
+            "nothing to do for 1 Service; not checked: 7 Services",
             0,
         ),
         (
@@ -67,6 +67,28 @@ fn nothing_is_removed_for_a_kind_that_the_input_lacks() {
     }
     let whole = roster(&["plan", "-f", "examples/shop.yaml"]);
     assert!(whole.out.starts_with(TO_DO) && !whole.out.contains("not-checked"), "{}", whole.out);
+}
+
+/// The right pods are there, in another namespace.
+#[test]
+fn a_service_in_a_namespace_without_pods_may_be_in_the_wrong_one() {
+    let input = "\
+kind: Service
+apiVersion: v1
+metadata: {name: web, namespace: front, uid: s}
+spec: {selector: {app: web}, ports: [{port: 80, protocol: TCP, targetPort: 80}], clusterIP: 10.96.0.1, ipFamilies: [IPv4]}
+---
+kind: Pod
+apiVersion: v1
+metadata: {name: web-1, namespace: shop, uid: p, labels: {app: web}}
+spec: {nodeName: n1, containers: [{name: c}]}
+status: {phase: Running, podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}], conditions: [{type: Ready, status: 'True'}]}
+";
+    let ran = roster_with(&["explain", "-f", "-"], &[], input);
+    let first = "front/web: pods not checked\n  SEVERITY  CODE             DETAIL\n  info      other-namespace  it would match pods: 1 in namespace shop\n";
+    assert!(ran.out.starts_with(first), "{}", ran.out);
+    let ran = roster_with(&["plan", "-f", "-"], &[], input);
+    assert!(ran.out.ends_with("\nnot checked: 1 Service\n"), "{}", ran.out);
 }
 
 #[test]

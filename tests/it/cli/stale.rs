@@ -179,3 +179,21 @@ fn nothing_is_gone_when_its_kind_is_unknown() {
         assert_eq!(codes(&["--complete"], &input), complete, "{kind}");
     }
 }
+
+/// In a whole cluster, kube-proxy has nothing where no slice is stored.
+#[test]
+fn a_whole_cluster_without_the_slices_of_a_service_is_not_well() {
+    let slices = ["--complete", "--problems-only", "-o", "name"];
+    let input = CLUSTER
+        .split("---\n")
+        .filter(|object| !object.contains("kind: EndpointSlice"))
+        .collect::<Vec<_>>()
+        .join("---\n");
+    let ran = roster_with(&[&["explain", "-f", "-"], &slices[..]].concat(), &[], &input);
+    assert!(ran.out.contains("n/web"), "{}", ran.out);
+    let ran = roster_with(&["explain", "-f", "-", "web", "--complete"], &[], &input);
+    let want = "no slice is stored; the controller would write: + 10.0.0.1 (web-1)";
+    assert!(ran.out.contains(want), "{}", ran.out);
+    let ran = roster_with(&["explain", "-f", "-", "web"], &[], &input);
+    assert!(!ran.out.contains("no slice is stored"), "{}", ran.out);
+}

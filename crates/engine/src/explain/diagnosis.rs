@@ -76,7 +76,7 @@ fn note(explanation: &Explanation) -> Option<DiagnosedCause> {
     if explanation.summary.pods > 0 {
         // A row of Endpoints is ready, and never served: kube-proxy reads slices only.
         let row = explanation.rows.iter().find(|row| !row.served && row.state != PodState::Ready)?;
-        return row.reasons.first().map(|cause| of_pod(&row.pod, 1, cause));
+        return row.reasons.first().map(|cause| of_pod(&row.pod, [1, 0], cause));
     }
     let cause = explanation.reasons.first()?;
     Some(DiagnosedCause { code: cause.code, severity: cause.severity, detail: cause.detail.clone() })
@@ -133,32 +133,37 @@ fn unserved_of_pod(rows: &[PodVerdict]) -> impl Iterator<Item = (&Text, &Cause)>
     causes.into_iter().map(|(_, cause)| cause)
 }
 
-/// For each code the first pod, what it means there, and how many other pods have it. The causes come pod by pod.
+/// For each code the first pod, what it means there, and how many other pods have it, in the same words or in others. The causes
+/// come pod by pod.
 fn by_code<'a>(causes: impl Iterator<Item = (&'a Text, &'a Cause)>) -> Vec<DiagnosedCause> {
     struct Affected<'a> {
         first: (&'a Text, &'a Cause),
         last: &'a Text,
-        pods: usize,
+        /// How many pods have it in the words of the first one, and how many in others.
+        alike: usize,
+        unlike: usize,
     }
     let mut all: Vec<Affected<'_>> = Vec::new();
     for (pod, cause) in causes {
         match all.iter_mut().find(|known| known.first.1.code == cause.code) {
-            None => all.push(Affected { first: (pod, cause), last: pod, pods: 1 }),
+            None => all.push(Affected { first: (pod, cause), last: pod, alike: 1, unlike: 0 }),
             Some(known) if *known.last != *pod => {
                 known.last = pod;
-                known.pods += 1;
+                let count = if known.first.1.detail == cause.detail { &mut known.alike } else { &mut known.unlike };
+                *count += 1;
             }
             Some(_) => {}
         }
     }
-    all.into_iter().map(|Affected { first: (pod, cause), pods, .. }| of_pod(pod, pods, cause)).collect()
+    all.into_iter().map(|of| of_pod(of.first.0, [of.alike, of.unlike], of.first.1)).collect()
 }
 
-/// A cause in a pod, and in as many pods altogether.
-fn of_pod(pod: &Text, pods: usize, cause: &Cause) -> DiagnosedCause {
-    let more = if pods > 1 { format!(" and {}", counted(pods - 1, "other pod")) } else { String::new() };
+/// A cause in a pod, in as many pods in the same words, and in as many in others.
+fn of_pod(pod: &Text, [alike, unlike]: [usize; 2], cause: &Cause) -> DiagnosedCause {
+    let more = if alike > 1 { format!(" and {}", counted(alike - 1, "other pod")) } else { String::new() };
     let colon = if cause.detail.is_empty() { "" } else { ": " };
-    let detail = format!("{pod}{more}{colon}{}", cause.detail);
+    let others = if unlike > 0 { format!("; also {}", counted(unlike, "other pod")) } else { String::new() };
+    let detail = format!("{pod}{more}{colon}{}{others}", cause.detail);
     DiagnosedCause { code: cause.code, severity: cause.severity, detail }
 }
 
@@ -207,10 +212,11 @@ mod tests {
                     ("a", NotReady, "starting"),
                     ("b", NotReady, ""),
                     ("c", NamedPortMissing, ""),
+                    ("d", NotReady, "starting"),
                 ],
                 &[
                     "named-port-missing c",
-                    "not-ready a and 1 other pod: starting",
+                    "not-ready a and 1 other pod: starting; also 1 other pod",
                     "port-unserved port 80: not-ready in 2 pods",
                 ],
             ),
@@ -242,7 +248,7 @@ mod tests {
             (&[("a", Ready, ""), ("b", NotReady, "")][..], &[][..]),
             (
                 &[("a", NotReady, ""), ("b", Terminating, "it is shutting down"), ("c", Terminating, "")],
-                &["terminating b and 1 other pod: it is shutting down"],
+                &["terminating b: it is shutting down; also 1 other pod"],
             ),
             (&[("a", PodEnded, ""), ("b", Terminating, "")], &["terminating b"]),
         ] {

@@ -228,7 +228,7 @@ fn difference(selector: &Labels, count: usize, pod: &Pod) -> Cause {
 }
 
 /// The other namespaces in which the selector would match pods.
-fn other_namespaces(selector: &Labels, groups: &LabelGroups<'_>) -> Option<Cause> {
+pub(super) fn other_namespaces(selector: &Labels, groups: &LabelGroups<'_>) -> Option<Cause> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let (matching, is_all) = groups.matching(selector);
     for group in matching {

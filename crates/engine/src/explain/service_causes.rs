@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{
     Focus,
     explanation::Cause,
-    selector_misses::{LabelGroups, misses},
+    selector_misses::{LabelGroups, misses, other_namespaces},
     verdicts::VerdictTable,
 };
 use crate::{
@@ -47,7 +47,9 @@ pub(super) fn of_service(state: &State<'_>, options: &Options, selected: &[&Pod]
     match &service.selector {
         None => out.push(Cause::new(Reason::NoSelector, who_writes(state, service))),
         Some(_) if idle => {}
-        Some(_) if focus.unknown.hides_pods_of(state) => {
+        Some(selector) if focus.unknown.hides_pods_of(state) => {
+            // The Service may be in the wrong namespace: that says more than what is missing.
+            out.extend(focus.pods.and_then(|groups| other_namespaces(selector, groups)));
             out.push(Cause::new(Reason::NotChecked, absent_of("Pods", "its namespace")));
         }
         Some(selector) if selected.is_empty() && (focus.is_narrowed || !selector.is_empty()) => {

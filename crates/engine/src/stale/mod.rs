@@ -43,7 +43,7 @@ pub fn find(state: &State<'_>, plan: &Plan, known: &KnownTargets<'_>) -> StaleRe
     joined_ports::find(state, &mut report.findings);
     gone_targets::find(state, plan, known, &mut report);
     if state.service.is_some_and(|s| !s.meta.deleting()) {
-        stored_difference::find(state, plan, &mut report);
+        stored_difference::find(state, plan, known, &mut report);
     }
     report
 }

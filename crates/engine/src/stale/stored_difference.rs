@@ -2,25 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use super::{StaleReport, of_controller};
+use super::{StaleReport, known_targets::KnownTargets, of_controller};
 use crate::{
     compare::{self, PublishedChange},
-    model::{EndpointSlice, Endpoints, ObjectKey, ObjectMeta, Text, names},
+    model::{EndpointSlice, Endpoints, ObjectKey, ObjectMeta, Service, Text, names},
     reason::{Finding, Reason, Severity},
     state::{EndpointsAction, Plan, State},
 };
 
 /// Adds a finding for the Endpoints and one for the slices of each controller, where `plan` writes something else than
-/// what is stored. What the plan creates where nothing is stored does not count.
-pub(super) fn find(state: &State<'_>, plan: &Plan, report: &mut StaleReport) {
+/// what is stored. Slices that the plan creates where none is stored count if all objects of the cluster are known.
+pub(super) fn find(state: &State<'_>, plan: &Plan, known: &KnownTargets<'_>, report: &mut StaleReport) {
     of_endpoints(state, plan, report);
     if plan.endpoint_slices.is_noop() {
         return;
     }
-    of_slices(state, plan, names::SLICE_CONTROLLER, report);
+    of_slices(state, plan, names::SLICE_CONTROLLER, known, report);
     // All of them are left over otherwise.
     if state.endpoints.is_some() && state.service.is_some_and(|s| s.selector.is_none()) {
-        of_slices(state, plan, names::MIRROR_CONTROLLER, report);
+        of_slices(state, plan, names::MIRROR_CONTROLLER, known, report);
     }
 }
 
@@ -35,7 +35,13 @@ fn of_endpoints(state: &State<'_>, plan: &Plan, report: &mut StaleReport) {
     add(stored.key(), &[&stored.meta], change, report);
 }
 
-fn of_slices(state: &State<'_>, plan: &Plan, controller: &'static str, report: &mut StaleReport) {
+fn of_slices(
+    state: &State<'_>,
+    plan: &Plan,
+    controller: &'static str,
+    known: &KnownTargets<'_>,
+    report: &mut StaleReport,
+) {
     let changes = &plan.endpoint_slices;
     let updated = changes.update.iter().map(|s| &s.meta.name);
     let written: BTreeSet<&str> = updated.chain(&changes.delete).map(Text::as_str).collect();
@@ -45,11 +51,14 @@ fn of_slices(state: &State<'_>, plan: &Plan, controller: &'static str, report: &
     let is_planned = |s: &&EndpointSlice| is_written(s) || unchanged.contains(s.meta.name.as_str());
     let mut stored = of_controller(state, controller);
     stored.retain(is_planned);
-    let Some(first) = stored.iter().find(|s| is_written(s)).or(stored.first()) else { return };
+    let first = stored.iter().find(|s| is_written(s)).or(stored.first()).map(|slice| slice.key());
+    // What has no uid was never stored, and nothing is stored for it.
+    let service = || state.service.filter(|service| known.complete && !service.meta.uid.is_empty()).map(Service::key);
+    let Some(key) = first.or_else(service) else { return };
     let is_its_own = |s: &&EndpointSlice| s.managed_by().is_some_and(|by| by == controller);
     let desired: Vec<&EndpointSlice> = plan.desired_slices(state).into_iter().filter(is_its_own).collect();
     let metas: Vec<&ObjectMeta> = stored.iter().map(|s| &s.meta).collect();
-    add(first.key(), &metas, compare::published_slices(&stored, &desired), report);
+    add(key, &metas, compare::published_slices(&stored, &desired), report);
 }
 
 /// Adds the finding. `stored` are the objects of the list.
@@ -62,6 +71,7 @@ fn add(key: ObjectKey, stored: &[&ObjectMeta], change: Option<PublishedChange>, 
         PublishedChange::Addresses(text) => (Severity::Warning, text),
         PublishedChange::Details(text) => (Severity::Info, text),
     };
-    let message = format!("the controller would write: {text}{since}");
+    let nothing = if stored.is_empty() { "no slice is stored; " } else { "" };
+    let message = format!("{nothing}the controller would write: {text}{since}");
     report.findings.push(Finding { severity, ..Finding::new(Reason::StoredDiffers, key, message) });
 }

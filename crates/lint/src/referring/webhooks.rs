@@ -17,7 +17,7 @@ use roster_manifests::inventory::{HTTPS, Index, Inventory, ServiceFindings};
 use serde::Deserialize;
 
 use super::foreign_scalers::ForeignScalers;
-use crate::{options::LintOptions, report::Report, reviewed_object::ReviewedObject};
+use crate::{options::LintOptions, report::Report, reviewed_object::ReviewedObject, unread_pods::UnreadPods};
 
 /// The group of the configurations.
 const GROUP: &str = "admissionregistration.k8s.io";
@@ -177,7 +177,7 @@ fn requests(rules: &[RequestRule]) -> String {
 pub(crate) fn find_unserved(
     webhooks: &mut [ClosedWebhook],
     items: &[ReviewedObject<'_>],
-    mut inventory: Inventory,
+    (mut inventory, unread): (Inventory, &UnreadPods<'_>),
     options: &LintOptions<'_>,
 ) {
     let defaults = &options.source.defaults;
@@ -188,6 +188,7 @@ pub(crate) fn find_unserved(
         findings: ServiceFindings::new(&index),
         scalers: ForeignScalers::new(items, &inventory, options),
         index: &index,
+        unread,
     };
     // Any number of webhooks may call a port of a Service.
     let mut known: BTreeMap<CalledPort<'_>, Option<Rc<str>>> = BTreeMap::new();
@@ -206,6 +207,7 @@ struct CalledServices<'u> {
     index: &'u Index<'u>,
     findings: ServiceFindings<'u>,
     scalers: ForeignScalers<'u>,
+    unread: &'u UnreadPods<'u>,
 }
 
 impl CalledServices<'_> {
@@ -214,7 +216,7 @@ impl CalledServices<'_> {
     fn unserved(&self, (namespace, name): &(Text, Text), port: i32, left: &mut usize) -> Option<Rc<str>> {
         let entry = self.index.get(namespace, name)?;
         // Without a selector, others write its endpoints: they are not among manifests.
-        let service = entry.service.filter(|service| service.selector.is_some())?;
+        let service = entry.service.filter(|service| service.selector.is_some() && !self.unread.may_be_of(service))?;
         take(left, 1 + service.ports.len())?;
         let called = with_port(service, port)?;
         let state = State { service: Some(&called), ..self.index.state(entry) };

@@ -351,7 +351,9 @@ fn skip(
         (Some(SkippedObject { items: Some(_) }), InputKind::List) => "items is not a list".to_owned(),
         (Some(_), InputKind::List) => return Ok(()),
         (Some(_), _) => {
-            into.ignore(full_kind(meta));
+            if !ServiceRoutes::reads(meta.group(), &meta.kind) {
+                into.ignore(full_kind(meta));
+            }
             let kept = context.budget.keep(record_routes(text, meta, &place.defaults, into));
             kept.map_err(|reason| (place.at)().error(place.input, reason))?;
             let unread = (!meta.is_custom()).then(|| record_unread(meta, text, &place.defaults, into)).flatten();

@@ -263,12 +263,13 @@ impl<'de> Visitor<'de> for RepeatSearch<'_, '_, '_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let Self { at, repeats } = self;
-        let mut members = Vec::new();
+        let mut members = Vec::with_capacity(8);
         while let Some(key) = map.next_key::<&'de RawValue>()? {
             // A key that has half a character has no text.
             let name = text_of(key).unwrap_or_else(|| key.get().into());
-            members.push((name.clone(), repeats.offset(key)));
             map.next_value_seed(RepeatSearch { at: Pointer::Key(&at, &name), repeats: &mut *repeats })?;
+            let offset = repeats.offset(key);
+            members.push((name, offset));
         }
         repeats.add(&at, &members);
         Ok(())

@@ -125,7 +125,6 @@ fn kinds_are_recognized_and_others_are_counted() {
         ],
         &[
             "ignored-object - 1 object of kind ConfigMap is not read",
-            "ignored-object - 2 objects of kind Ingress (networking.k8s.io/v1) are not read",
             "ignored-object - 1 object of kind Rollout (argoproj.io/v1alpha1) is not read",
             "ignored-object - 1 object of kind Service (serving.knative.dev/v1) is not read",
         ],

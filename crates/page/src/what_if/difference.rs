@@ -77,11 +77,18 @@ fn effect_of<'a>(
     let effect = match (is_served(old), is_served(new)) {
         (true, false) => Effect::Lost,
         (false, true) => Effect::Gained,
-        _ if lead(old) == lead(new) => return None,
+        // The words of a pod port may name others, which have changed.
+        _ if is_alike(old, new) => return None,
         _ => Effect::Other,
     };
     let (cause, detail) = lead(if effect == Effect::Gained { old } else { new });
     Some((effect, cause, detail))
+}
+
+/// Whether a pod port is published alike, for the same cause.
+fn is_alike(old: Option<&PodVerdict>, new: Option<&PodVerdict>) -> bool {
+    let state = |row: Option<&PodVerdict>| row.map(|row| row.state);
+    (lead(old).0, state(old)) == (lead(new).0, state(new))
 }
 
 impl DifferenceGroup {

@@ -47,6 +47,21 @@ fn a_few_choices_are_a_list_and_many_are_suggestions() {
     }
 }
 
+/// The words of a pod port name its neighbours, which change.
+#[test]
+fn a_pod_port_that_stays_as_it_is_is_not_counted() {
+    let port = |name: &str, port: usize| json!({ "name": name, "port": port, "targetPort": name });
+    let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web", "namespace": "d" },
+        "spec": { "selector": { "app": "web" }, "ports": [port("a", 80), port("b", 81), port("c", 82)] } });
+    let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p", "namespace": "d", "labels": { "app": "web" } },
+        "spec": { "nodeName": "n", "containers": [{ "name": "c" }] },
+        "status": { "podIP": "10.0.0.1", "podIPs": [{ "ip": "10.0.0.1" }], "conditions": [{ "type": "Ready", "status": "True" }] } });
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": [service, pod] }).to_string();
+    let change = json!({ "change": "target-port", "service": "d/web", "port": "a", "target": "8080" });
+    let panel = text(&shown(&json!({ "text": list, "tab": "what-if", "changes": [change] })).panel);
+    assert!(panel.contains("1 pod port with traffic now") && !panel.contains("in another state"), "{panel}");
+}
+
 #[test]
 fn the_box_names_what_a_change_broke_first() {
     for (service, changes, why, reasons) in [

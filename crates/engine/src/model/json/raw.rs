@@ -96,8 +96,9 @@ pub fn value_at<'a>(raw: &'a RawValue, path: &[&str]) -> Option<&'a RawValue> {
 pub fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Str<'s>(#[serde(borrow)] Cow<'s, str>);
-    if !raw.get().starts_with('"') {
-        return None;
+    let content = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+    if !content.contains('\\') {
+        return Some(Cow::Borrowed(content));
     }
     serde_json::from_str::<Str<'_>>(raw.get()).ok().map(|s| s.0)
 }

@@ -303,7 +303,7 @@ code_table! {
     /// Objects that were never in a cluster lack a field, a Pod's status, or a workload's pods. Roster fills in an API server's defaults, and the controllers' pods. `--namespace`, `--ip-families` and `--zones` describe the cluster.
     Assumed("assumed", Info, "");
     /// The input lacks a kind, or a kind in a namespace, or some objects cannot be read. Roster concludes nothing from that, and plans no removal because of it.
-    NotChecked("not-checked", Info, "If the message names something unreadable, correct it. Otherwise add the missing objects; or add --complete if the input is the whole cluster.");
+    NotChecked("not-checked", Info, "If the message names something unreadable, correct it. Otherwise add the missing objects; or, on the command line, add --complete if the input is the whole cluster.");
     /// An object has a field twice; the last one counts.
     DuplicateKey("duplicate-key", Warning, "Write each field once.");
     /// A YAML object begins within another one: the line `---` between them is missing. Readers take both for one object. If both have a field, kubectl sends the last one.

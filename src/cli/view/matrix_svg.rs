@@ -103,7 +103,7 @@ pub(super) fn write(run: &MatrixRun<'_>, out: &mut dyn Write) -> io::Result<bool
 fn cell(out: &mut dyn Write, (x, y): (i32, i32), uses: Option<ServiceUse>, about: &str) -> io::Result<()> {
     let state = match uses {
         None => PictureState::Unknown,
-        Some(uses) if uses.used == 0 => PictureState::Broken,
+        Some(uses) if uses.is_empty() => PictureState::Broken,
         Some(uses) if uses.used < uses.of => PictureState::PartlyServed,
         Some(_) => PictureState::Served,
     };

@@ -87,7 +87,7 @@ impl ServiceLine {
     fn cells(&self) -> [Cell; 5] {
         let uses = match self.uses {
             None => Cell::styled("-", DIM),
-            Some(uses) => Cell::styled(use_text(uses), if uses.used == 0 { RED } else { GREEN }),
+            Some(uses) => Cell::styled(use_text(uses), if uses.is_empty() { RED } else { GREEN }),
         };
         let status = match (self.uses, self.severity) {
             (Some(ServiceUse { internal: Verdict::Dropped, .. }), Severity::Warning | Severity::Error) => {

@@ -29,7 +29,7 @@ shop       search   EndpointSlice search-*  create  IPv4, 2 addresses, ports htt
 const FIX: &str = "
 What to do
 CODE         FIX
-not-checked  If the message names something unreadable, correct it. Otherwise add the missing objects; or add --complete if the input is the whole cluster.
+not-checked  If the message names something unreadable, correct it. Otherwise add the missing objects; or, on the command line, add --complete if the input is the whole cluster.
 ";
 
 #[test]

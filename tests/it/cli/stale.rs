@@ -197,3 +197,13 @@ fn a_whole_cluster_without_the_slices_of_a_service_is_not_well() {
     let ran = roster_with(&["explain", "-f", "-", "web"], &[], &input);
     assert!(!ran.out.contains("no slice is stored"), "{}", ran.out);
 }
+
+#[test]
+fn a_pod_that_cannot_be_read_is_not_gone() {
+    let unread =
+        "---\nkind: Pod\napiVersion: v1\nmetadata: {name: web-2, namespace: 'n', uid: p2}\nstatus: {podIPs: 5}\n";
+    for (more, is_gone) in [("", true), (unread, false)] {
+        let ran = roster_with(&["explain", "-f", "-", "web"], &[], &format!("{CLUSTER}{more}"));
+        assert_eq!(ran.out.contains("10.0.0.2 (web-2)") && ran.out.contains("target-gone"), is_gone, "{}", ran.out);
+    }
+}

@@ -1,32 +1,44 @@
 //! The pods and nodes that stored addresses may belong to.
 
+use std::collections::BTreeSet;
+
 use crate::model::{Nodes, ObjectRef, Pod, Text};
 
 /// Pods by namespace and name.
 #[derive(Clone, Debug, Default)]
-pub struct PodNames<'a>(Vec<&'a Pod>);
+pub struct PodNames<'a> {
+    pods: Vec<&'a Pod>,
+    /// Namespace and name of those that exist and cannot be read.
+    unread: BTreeSet<(&'a str, &'a str)>,
+}
 
 impl<'a> PodNames<'a> {
     /// The pod of this name.
     pub fn get(&self, namespace: &str, name: &str) -> Option<&'a Pod> {
         let key = |p: &&Pod| (p.namespace().as_str(), p.name().as_str()).cmp(&(namespace, name));
-        self.0.binary_search_by(key).ok().map(|place| self.0[place])
+        self.pods.binary_search_by(key).ok().map(|place| self.pods[place])
     }
 
     /// Whether there is a pod in this namespace.
     pub fn has_namespace(&self, namespace: &str) -> bool {
-        let first = self.0.partition_point(|p| p.namespace().as_str() < namespace);
-        self.0.get(first).is_some_and(|p| p.namespace() == namespace)
+        let first = self.pods.partition_point(|p| p.namespace().as_str() < namespace);
+        self.pods.get(first).is_some_and(|p| p.namespace() == namespace)
+    }
+
+    /// The same with pods that cannot be read, of which namespace and name are known.
+    #[must_use]
+    pub fn with_unread(self, unread: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+        Self { unread: unread.collect(), ..self }
     }
 
     /// The number of pods.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.pods.len()
     }
 
     /// Whether there are no pods.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.pods.is_empty()
     }
 }
 
@@ -41,7 +53,7 @@ impl<'a> FromIterator<&'a Pod> for PodNames<'a> {
             pods.sort_by(|a, b| key(a).cmp(&key(b)));
             pods.dedup_by(|a, b| key(a) == key(b));
         }
-        Self(pods)
+        Self { pods, unread: BTreeSet::new() }
     }
 }
 
@@ -80,6 +92,7 @@ impl<'a> KnownTargets<'a> {
                 let uid = &pod.reference.uid;
                 !uid.is_empty() && !target.uid.is_empty() && *uid != target.uid
             }
+            None if self.pods.unread.contains(&(namespace, &target.name)) => false,
             None => self.complete || self.pods.has_namespace(namespace),
         }
     }

@@ -128,7 +128,7 @@ impl MatrixCell {
 
     /// Whether the Service has no endpoint for the nodes.
     fn is_empty(self) -> bool {
-        self.uses.is_some_and(|uses| uses.used == 0)
+        self.uses.is_some_and(ServiceUse::is_empty)
     }
 }
 

@@ -48,6 +48,14 @@ pub struct ServiceUse {
     pub internal: Verdict,
 }
 
+impl ServiceUse {
+    /// Whether connections to the cluster IP reach no endpoint from the node. It may use some for other traffic only: a node port
+    /// on a node without an endpoint of its own.
+    pub fn is_empty(self) -> bool {
+        self.used == 0 || self.internal == Verdict::Dropped
+    }
+}
+
 impl<'a> ServiceView<'a> {
     /// Views a Service; `seen` are the slices that reach kube-proxy. `only` restricts the families.
     pub fn of(service: &'a Service, seen: &'a SeenSlices<'_>, only: Option<Family>, at: Viewpoint<'_>) -> Self {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use roster_engine::{
-    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod, Service, Text},
+    model::{EndpointSlice, Endpoints, Nodes, ObjectKey, Pod, Resource, Service, Text},
     phrase::counted,
     plan::selected_pods,
     reason::{Finding, Reason, Severity},
@@ -276,9 +276,10 @@ impl<'a> Index<'a> {
         });
     }
 
-    /// The pods that were read, without assumed ones.
+    /// The pods of the input, without assumed ones.
     pub fn pod_names(&self) -> PodNames<'a> {
-        self.inventory.pods_of_input().iter().collect()
+        let pods: PodNames<'_> = self.inventory.pods_of_input().iter().collect();
+        pods.with_unread(self.inventory.unread.of_kind(Resource::Pod.kind()))
     }
 
     /// What the stored addresses of `entry` are compared with; `pods` are those of [`pod_names`](Self::pod_names).

@@ -9,8 +9,8 @@ use super::read;
 use crate::{
     model::{EndpointSlice, Node, NodePool, Nodes, Service},
     view::{
-        KeyOrder, NodeMatrix, PortUse, Scheme, ServiceView, ViewChanges, ViewedCluster, ViewedPort, ViewedService,
-        Viewpoint, node_groups::NodeGroups,
+        KeyOrder, NodeMatrix, PortUse, Scheme, ServiceUse, ServiceView, ViewChanges, ViewedCluster, ViewedPort,
+        ViewedService, Viewpoint, node_groups::NodeGroups,
     },
 };
 
@@ -159,7 +159,7 @@ proptest! {
                 let same = of(row.nodes[0]);
                 prop_assert!(row.nodes.iter().all(|node| of(node) == same), "{scheme:?}");
                 prop_assert!(seen.insert(same), "{:?} {}", scheme, row.nodes[0].name);
-                let empty = matrix.cells(row).filter(|cell| cell.uses.is_some_and(|uses| uses.used == 0)).count();
+                let empty = matrix.cells(row).filter(|cell| cell.uses.is_some_and(ServiceUse::is_empty)).count();
                 prop_assert_eq!(row.empty, empty);
             }
             let empty: usize = matrix.rows.iter().map(|row| row.empty * row.nodes.len()).sum();

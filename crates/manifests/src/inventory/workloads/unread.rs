@@ -84,6 +84,12 @@ impl UnreadObjects {
         self.unlabelled.iter().map(|((key, may_have_pods), count)| (key, *may_have_pods, *count))
     }
 
+    /// Namespace and name of the objects of a kind.
+    pub fn of_kind<'o>(&'o self, kind: &'static str) -> impl Iterator<Item = (&'o str, &'o str)> {
+        let all = self.labelled.iter().map(|(key, _)| key).chain(self.unlabelled.keys().map(|(key, _)| key));
+        all.filter(move |key| key.kind == kind).map(|key| (key.namespace.as_str(), key.name.as_str()))
+    }
+
     /// The text that cannot be read.
     pub fn texts(&self) -> &[UnreadText] {
         &self.texts

@@ -16,8 +16,8 @@ use crate::cluster::Explained;
 pub(crate) struct PlainWords {
     /// `5 of 6 pod ports get traffic.`
     pub(crate) account: String,
-    /// Why not all of them.
-    pub(crate) why: Option<String>,
+    /// Why not all of them, in sentences.
+    pub(crate) why: Vec<String>,
 }
 
 impl PlainWords {
@@ -28,7 +28,8 @@ impl PlainWords {
         if Diagnosis::of(&explained.explanation).severity() >= fault.severity {
             return Self { account, ..words };
         }
-        Self { account, why: Some(sentence(fault.message.clone())) }
+        let why = [sentence(fault.message.clone())].into_iter().chain(words.why).collect();
+        Self { account, why }
     }
 
     /// The same without its routes.
@@ -36,7 +37,7 @@ impl PlainWords {
         let account = title.as_ref().map_or_else(|| account(explanation), |title| capitalized(title));
         let diagnosis = Diagnosis::of(explanation);
         let Some(lead) = diagnosis.lead() else {
-            return Self { account, why: None };
+            return Self { account, why: Vec::new() };
         };
         // The detail of a cause of pods begins with the name of one.
         let why = if explanation.rows.iter().any(|row| begins_with(&lead.detail, &row.pod)) {
@@ -45,7 +46,7 @@ impl PlainWords {
             lead.detail.clone()
         };
         let why = if lead.detail.is_empty() { lead.code.meaning().to_owned() } else { sentence(why) };
-        Self { account, why: Some(why) }
+        Self { account, why: vec![why] }
     }
 }
 

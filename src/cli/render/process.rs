@@ -266,9 +266,13 @@ mod tests {
             let ended = shell(&format!("{writes} {end}"), limits).map_err(|failure| failure.to_string());
             assert_eq!(ended.as_deref().map_err(String::as_str), want);
             let last = || file.metadata().unwrap().modified().unwrap();
-            let before = last();
-            thread::sleep(Duration::from_millis(300));
-            assert_eq!(last(), before, "{end}");
+            // What is killed may still end a write.
+            let is_still = || {
+                let before = last();
+                thread::sleep(Duration::from_millis(300));
+                last() == before
+            };
+            assert!(is_still() || is_still(), "{end}");
         }
     }
 

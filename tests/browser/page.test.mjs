@@ -44,7 +44,7 @@ test("a dropped file becomes a picture, a list and an answer in plain words", as
   const lead = await page.locator("#lead").innerText();
   assert.match(lead, /5 of 6 pod ports get traffic\./);
   assert.match(lead, /Why: .*no container port is named "metrics"/s);
-  assert.match(lead, /Do this: in the pod template of ReplicaSet catalog-\S+ give a container port the name metrics/);
+  assert.match(lead, /Do this: in the pod template of Deployment catalog, give a container port the name metrics/);
   assert.equal(await page.locator("#panel svg .broken").count() > 0, true);
   await page.locator("#reasons details.code summary").first().click();
   await page.waitForSelector("#reasons details.code[open] .meaning");

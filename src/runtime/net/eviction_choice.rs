@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::{
     activity::EvictionRank,
     ledger::{EntryKey, LedgerEntry},
+    standings::Credit,
 };
 
 /// How many victims are chosen at once, and how long the choice holds.
@@ -33,7 +34,7 @@ pub(super) struct EvictionChoice {
 /// Whose entries may be evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Victims {
-    /// Those of peers without credit before those of others.
+    /// Those of peers without credit before those with some, and these before those with much.
     All,
     /// Those of peers without credit only.
     WithoutCredit,
@@ -45,7 +46,7 @@ pub(super) enum Victims {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     /// Of the peer, when the candidate was chosen.
-    has_credit: bool,
+    credit: Credit,
     rank: EvictionRank,
     key: EntryKey,
 }
@@ -58,7 +59,7 @@ impl EvictionChoice {
         asks: EntryKey,
         now: Instant,
         victims: Victims,
-        offered: impl Iterator<Item = (bool, (&'a EntryKey, &'a LedgerEntry))>,
+        offered: impl Iterator<Item = (Credit, (&'a EntryKey, &'a LedgerEntry))>,
     ) -> Option<EntryKey> {
         let age = self.chosen.map(|at| now.duration_since(at));
         if age.is_none_or(|age| age > CHOICE_AGE) {
@@ -66,7 +67,7 @@ impl EvictionChoice {
         }
         let rank = |key: EntryKey| all.get(&key).and_then(|entry| entry.activity.rank(now));
         self.candidates.retain(|c| rank(c.key).is_some_and(|rank| rank.progress <= c.rank.progress));
-        let may_go = |c: &Candidate| c.key != asks && (victims == Victims::All || !c.has_credit);
+        let may_go = |c: &Candidate| c.key != asks && (victims == Victims::All || c.credit == Credit::None);
         // One that has moved meanwhile keeps what it holds, unless all have.
         let unmoved = |c: &Candidate| may_go(c) && rank(c.key) == Some(c.rank);
         if let Some(victim) = self.take(unmoved).or_else(|| self.take(may_go)) {
@@ -91,12 +92,12 @@ impl EvictionChoice {
     fn choose<'a>(
         &mut self,
         now: Instant,
-        offered: impl Iterator<Item = (bool, (&'a EntryKey, &'a LedgerEntry))>,
+        offered: impl Iterator<Item = (Credit, (&'a EntryKey, &'a LedgerEntry))>,
     ) -> Duration {
         let (mut all, mut count) = (Vec::new(), 0_u32);
-        for (has_credit, (key, entry)) in offered {
+        for (credit, (key, entry)) in offered {
             count = count.saturating_add(1);
-            all.extend(entry.activity.rank(now).map(|rank| Candidate { has_credit, rank, key: *key }));
+            all.extend(entry.activity.rank(now).map(|rank| Candidate { credit, rank, key: *key }));
         }
         if all.len() > CHOICE {
             all.select_nth_unstable(CHOICE - 1);

@@ -59,6 +59,11 @@ impl Exchange {
         self.standings.earn(self.peer);
     }
 
+    /// Takes the credit of a peer that asks for more than its share: others with credit must find a place before it does.
+    pub(crate) fn forfeit_credit(&self) {
+        self.standings.forfeit(self.peer);
+    }
+
     /// Gives credit to the peer once it has read the response to which this is added, no slower than a usual client.
     pub(crate) fn credit_when_read(&self) -> CreditWhenRead {
         CreditWhenRead { peer: self.peer, standings: self.standings.clone() }

@@ -16,7 +16,7 @@ use super::{
     eviction_choice::{EvictionChoice, Victims},
     ledger_metrics::LedgerMetrics,
     peer::Peer,
-    standings::Standings,
+    standings::{Credit, Standings},
 };
 
 /// How much there is.
@@ -257,9 +257,10 @@ impl Entries {
         }
         if wanted <= limits.little {
             // Those that hold little are equal, and credit decides.
-            let little = peers.iter().map(|(peer, of_peer)| (*peer, of_peer.amount, has_credit(peer)));
-            let little = little.filter(|(_, amount, has_credit)| limits.weight(*amount, *has_credit) <= limits.little);
-            let offered = little.flat_map(|(peer, _, has_credit)| of(peer, all).map(move |e| (has_credit, e)));
+            let little = peers.iter().map(|(peer, of_peer)| (*peer, of_peer.amount, standings.credit(*peer, now)));
+            let is_little = |amount, credit| limits.weight(amount, credit > Credit::None) <= limits.little;
+            let little = little.filter(|(_, amount, credit)| is_little(*amount, *credit));
+            let offered = little.flat_map(|(peer, _, credit)| of(peer, all).map(move |e| (credit, e)));
             if let Some(victim) = choice.next(all, key, now, victims, offered) {
                 return Some(victim);
             }
@@ -277,7 +278,7 @@ impl PeerEntry {
         key: EntryKey,
         now: Instant,
     ) -> Option<EntryKey> {
-        self.choice.next(all, key, now, Victims::All, of(peer, all).map(|entry| (false, entry)))
+        self.choice.next(all, key, now, Victims::All, of(peer, all).map(|entry| (Credit::None, entry)))
     }
 }
 
@@ -377,6 +378,18 @@ mod tests {
         assert_eq!(losers(&all).await, (String::new(), "abc".to_owned()));
     }
 
+    /// Each host of a flood may have earned something by one request.
+    #[tokio::test(start_paused = true)]
+    async fn who_has_much_credit_goes_after_who_has_some() {
+        let standings = Standings::default();
+        (0..6).for_each(|_| standings.earn(peer("g")));
+        ["a", "b", "c", "d", "e", "f", "h", "i", "j", "k"].map(|name| standings.earn(peer(name)));
+        let ledger = Ledger::new(TEN, standings, LedgerMetrics::default());
+        let wanted = ["g", "a", "b", "c", "d", "e", "f", "h", "i", "j", "k"];
+        let all = take(&ledger, &wanted.map(|name| (name, 1, ActivityStage::Opening))).await;
+        assert_eq!(losers(&all).await, (String::new(), "a".to_owned()));
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_new_connection_has_a_moment_to_send_its_request() {
         let ledger = Ledger::new(TEN, Standings::default(), LedgerMetrics::default());
@@ -431,13 +444,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_flood_reads_all_entries_once_for_many_victims() {
         use Victims::{All, WithoutCredit};
-        for (stage, has_credit, victims, arrivals, evicted, reads) in [
-            (ActivityStage::Idle, false, All, 64, 64, 1000),
-            (ActivityStage::Idle, false, All, 65, 65, 1000 + 936),
-            (ActivityStage::Computing, false, All, 100, 0, 1000),
-            (ActivityStage::Idle, true, All, 64, 64, 1000),
-            (ActivityStage::Idle, true, WithoutCredit, 100, 0, 1000),
-            (ActivityStage::Idle, false, WithoutCredit, 64, 64, 1000),
+        for (stage, credit, victims, arrivals, evicted, reads) in [
+            (ActivityStage::Idle, Credit::None, All, 64, 64, 1000),
+            (ActivityStage::Idle, Credit::None, All, 65, 65, 1000 + 936),
+            (ActivityStage::Computing, Credit::None, All, 100, 0, 1000),
+            (ActivityStage::Idle, Credit::Some, All, 64, 64, 1000),
+            (ActivityStage::Idle, Credit::Some, WithoutCredit, 100, 0, 1000),
+            (ActivityStage::Idle, Credit::None, WithoutCredit, 64, 64, 1000),
         ] {
             let entry = |id| {
                 let activity = Activity::connection();
@@ -447,12 +460,12 @@ mod tests {
             let mut all: BTreeMap<EntryKey, LedgerEntry> = (0..1000).map(entry).collect();
             let (mut choice, mut read) = (EvictionChoice::default(), 0);
             for _ in 0..arrivals {
-                let offered = all.iter().map(|entry| (has_credit, entry)).inspect(|_| read += 1);
+                let offered = all.iter().map(|entry| (credit, entry)).inspect(|_| read += 1);
                 if let Some(victim) = choice.next(&all, (peer("b"), 0), Instant::now(), victims, offered) {
                     all.remove(&victim);
                 }
             }
-            assert_eq!((1000 - all.len(), read), (evicted, reads), "{stage:?} {has_credit} {victims:?} {arrivals}");
+            assert_eq!((1000 - all.len(), read), (evicted, reads), "{stage:?} {credit:?} {victims:?} {arrivals}");
         }
     }
 

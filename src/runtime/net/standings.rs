@@ -20,11 +20,22 @@ const ONE: Duration = Duration::from_secs(10);
 const MOST: Duration = Duration::from_mins(1);
 /// Nearly the most: the credit of a peer with many reviews is not updated for each of them.
 const ENOUGH: Duration = Duration::from_millis(59_500);
+/// From so much credit on, a peer has much of it: it has sent requests for a while, and not only one of each kind.
+const MUCH: Duration = Duration::from_secs(30);
 /// The most peers with credit. Without a bound, clients that change their address would fill the memory.
 const PEERS: usize = 1024;
 
 /// How long a peer is barred.
 const BARRED: Duration = Duration::from_secs(2);
+
+/// How much credit a peer has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Credit {
+    None,
+    Some,
+    /// A flood earns it only by being served as often as those that it would displace.
+    Much,
+}
 
 /// Until when each peer has credit, or is barred. A clone is the same table.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +87,17 @@ impl Standings {
 
     /// Whether a peer has credit.
     pub(super) fn has_credit(&self, peer: Peer, now: Instant) -> bool {
-        is_before(&self.0.credit, peer, now)
+        self.credit(peer, now) > Credit::None
+    }
+
+    /// How much credit a peer has.
+    pub(super) fn credit(&self, peer: Peer, now: Instant) -> Credit {
+        let credit = self.0.credit.lock().unwrap_or_else(PoisonError::into_inner);
+        match credit.until.get(&peer).map(|until| until.saturating_duration_since(now)) {
+            None | Some(Duration::ZERO) => Credit::None,
+            Some(rest) if rest < MUCH => Credit::Some,
+            Some(_) => Credit::Much,
+        }
     }
 }
 

@@ -161,7 +161,10 @@ impl EdgeApp {
             };
             return Ok(read_response::list(pieces));
         }
-        let slot = self.slots.take(Some(question.caller), ()).ok_or_else(|| too_many("watches"))?;
+        let Some(slot) = self.slots.take(Some(question.caller), ()) else {
+            exchange.forfeit_credit();
+            return Err(too_many("watches"));
+        };
         let permission = WatchPermission::begin(&self.access, caller, question, self.still_valid(exchange))?;
         let context = WatchContext {
             encoding,

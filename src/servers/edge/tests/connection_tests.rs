@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::{
+    body::Body,
+    http::{Extensions, Request, StatusCode},
+};
 use roster_engine::view::KeyOrder;
 use serde_json::json;
 use tokio::{
@@ -10,15 +14,16 @@ use tokio::{
     sync::oneshot,
     task::JoinHandle,
 };
+use tower::ServiceExt;
 
-use crate::runtime::net::{BoundSocket, Health, Server, ServerOptions, ServerPart, Socket};
+use crate::runtime::net::{BoundSocket, Exchange, Health, Server, ServerOptions, ServerPart, Socket};
 use crate::servers::edge::{
     access::{access_reviews::AccessReviews, caller_places},
     cache::{edge_cache::EdgeCache, node_state::NodeState, scheme::EdgeScheme, versions::Versions},
     clients::app::{EdgeApp, router},
     encoding::protobuf_list::ProtobufLists,
     metrics::{EdgeMetrics, LISTENER},
-    tests::{TestedEdge, service},
+    tests::{GOOD, SERVICES, TestedEdge, service},
     upstream::{api_server::ApiServer, proxy::Proxy, reachability::Reachability},
 };
 
@@ -126,4 +131,20 @@ async fn an_upgraded_connection_is_joined_with_the_api_server() {
     let seen = echo.await.unwrap().to_ascii_lowercase();
     assert!(seen.starts_with("post /api/v1/namespaces/shop/pods/p/exec?command=sh http/1.1\r\n"), "{seen}");
     assert!(seen.contains("authorization: bearer of-client\r\n") && !seen.contains("of-roster"), "{seen}");
+}
+
+#[tokio::test]
+async fn a_peer_that_asks_for_more_watches_than_its_share_loses_its_credit() {
+    let (edge, exchange) = (TestedEdge::new(EdgeScheme::SuperEdge), Exchange::of(&Extensions::new()));
+    let ask = async || {
+        let request = Request::get(format!("{SERVICES}?watch=1")).header(GOOD.0, GOOD.1).extension(exchange.clone());
+        edge.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap()
+    };
+    let mut watches = Vec::new();
+    for _ in 0..256 {
+        watches.push(ask().await);
+    }
+    assert!(watches.iter().all(|response| response.status() == StatusCode::OK) && exchange.has_credit());
+    assert_eq!(ask().await.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(!exchange.has_credit());
 }

@@ -383,7 +383,9 @@ mod tests {
     async fn who_has_much_credit_goes_after_who_has_some() {
         let standings = Standings::default();
         (0..6).for_each(|_| standings.earn(peer("g")));
-        ["a", "b", "c", "d", "e", "f", "h", "i", "j", "k"].iter().for_each(|name| standings.earn(peer(name)));
+        for name in ["a", "b", "c", "d", "e", "f", "h", "i", "j", "k"] {
+            standings.earn(peer(name));
+        }
         let ledger = Ledger::new(TEN, standings, LedgerMetrics::default());
         let wanted = ["g", "a", "b", "c", "d", "e", "f", "h", "i", "j", "k"];
         let all = take(&ledger, &wanted.map(|name| (name, 1, ActivityStage::Opening))).await;

@@ -15,7 +15,7 @@ use tokio::{runtime, time::timeout};
 use crate::{
     api_server::ApiServer,
     attacker::{Attacker, Sources, Targets},
-    free_port::free_port,
+    free_port::free_address,
     genuine_request::revoked_reads,
     http2::{HEADERS, Http2, Scheme},
     request::Request,
@@ -265,9 +265,4 @@ pub(crate) fn open_files() -> Result<u64> {
     let soft = line.split_whitespace().next().context("an empty limit of open files")?;
     // `unlimited` is not a number.
     Ok(soft.parse().unwrap_or(u64::MAX))
-}
-
-/// A free loopback address, for a server that binds it a moment later.
-fn free_address() -> Result<SocketAddr> {
-    Ok(SocketAddr::from(([127, 0, 0, 1], free_port()?)))
 }

@@ -77,7 +77,7 @@ impl RosterController {
 
     /// Starts it with a kubeconfig.
     fn start_with(kubeconfig: &Path, dir: &Path, flags: &[&str]) -> Self {
-        let admin = format!("127.0.0.1:{}", crate::free_port::free_port().unwrap());
+        let admin = crate::free_port::free_address().unwrap().to_string();
         let log = fs::File::options().create(true).append(true).open(dir.join("controller.log")).unwrap();
         let mut command = roster();
         command.args(["controller", "--admin-listen", &admin, "--kubeconfig"]);

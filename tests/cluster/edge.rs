@@ -59,7 +59,7 @@ impl Edge {
         let certificates = dir.join("certs");
         let made = roster().args(["certs", "dev", "--dir"]).arg(&certificates).stdout(Stdio::null()).status().unwrap();
         assert!(made.success());
-        let [address, admin] = [0, 0].map(|_: u8| format!("127.0.0.1:{}", crate::free_port::free_port().unwrap()));
+        let [address, admin] = [0, 0].map(|_: u8| crate::free_port::free_address().unwrap().to_string());
         let mut flags: Vec<String> =
             ["edge", "--node", NODE, "--scheme", "superedge", "--kubeconfig"].map(Into::into).into();
         flags.push(kubeconfig.display().to_string());

@@ -1,8 +1,17 @@
 //! A free port of loopback.
 
-use std::{fs::File, io::Read, net::TcpListener};
+use std::{
+    fs::File,
+    io::Read,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+};
 
 use anyhow::{Result, bail};
+
+/// A free loopback address, for a server that binds it a moment later.
+pub(crate) fn free_address() -> Result<SocketAddr> {
+    Ok((Ipv4Addr::LOCALHOST, free_port()?).into())
+}
 
 /// A port that is free now, and that the system gives to nobody who does not ask for it.
 ///

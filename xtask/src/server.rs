@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::command::{Process, run};
-use crate::free_port::free_port;
+use crate::free_port::free_address;
 use crate::paths;
 
 /// A server on a loopback port of its own.
@@ -63,11 +63,6 @@ pub(crate) fn is_ready(address: &SocketAddr) -> bool {
         Ok(answer)
     };
     get().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200"))
-}
-
-/// A free loopback address, for a server that binds it a moment later.
-pub(crate) fn free_address() -> Result<SocketAddr> {
-    Ok(SocketAddr::from(([127, 0, 0, 1], free_port()?)))
 }
 
 /// Reads to the end, so that the writer never blocks, and returns the last lines.

@@ -24,7 +24,7 @@ use crate::{
     reviewed_object::ReviewedObject,
     rule::{LintRule, RuleFault},
     stale_findings,
-    unread_pods::UnreadPods,
+    unread_of_unit::UnreadOfUnit,
 };
 
 /// All objects of an input, and where they are.
@@ -63,7 +63,7 @@ pub(crate) fn add(
     options.source.check_interrupt()?;
     let found = comparison.findings();
     options.source.check_interrupt()?;
-    let of_rules = of_rules(items, options, &comparison, (input.units, &unread))?;
+    let of_rules = of_rules(items, options, &comparison, input.units, &unread)?;
     options.source.check_interrupt()?;
     let mut findings_of: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
     for (document, finding) in found.into_iter().chain(repeated(items, options)) {
@@ -91,7 +91,8 @@ fn of_rules<'a>(
     items: &[ReviewedObject<'_>],
     options: &LintOptions<'_>,
     comparison: &'a Comparison<'a>,
-    (units, unread): (&Units, &UnreadIndex<'_>),
+    units: &Units,
+    unread: &UnreadIndex<'_>,
 ) -> Result<Vec<(&'static LintRule, RuleFault)>, DecodeError> {
     let most = options.max_findings.saturating_mul(2);
     let mut objects = referring::read(items, options.namespace, most, comparison);
@@ -119,8 +120,8 @@ fn closed_webhooks(
         if !webhooks.is_empty() {
             options.source.check_interrupt()?;
             let of_unit = &items[unit.clone()];
-            let unread = UnreadPods::new(of_unit, unit.start, options.namespace, unread);
-            referring::find_unserved(&mut webhooks, of_unit, (inventory_of(of_unit, options)?, &unread), options);
+            let unread = UnreadOfUnit::new(of_unit, unit.start, options.namespace, unread);
+            referring::find_unserved(&mut webhooks, of_unit, inventory_of(of_unit, options)?, &unread, options);
             all.append(&mut webhooks);
         }
         start = unit.end.max(start + 1);
@@ -159,7 +160,7 @@ fn add_stale(
             stale_findings::add(items, unit.clone(), options, input.inventory, None);
         } else if items[unit.clone()].iter().any(has_stored) {
             let of_unit = &items[unit.clone()];
-            let unread = UnreadPods::new(of_unit, unit.start, options.namespace, unread);
+            let unread = UnreadOfUnit::new(of_unit, unit.start, options.namespace, unread);
             let inventory = inventory_of(of_unit, options)?;
             stale_findings::add(items, unit.clone(), options, &inventory, Some(&unread));
         }

@@ -33,7 +33,7 @@ mod sorted_manifests;
 mod stale_findings;
 mod suppression;
 mod suppressions;
-mod unread_pods;
+mod unread_of_unit;
 mod unreadable_file;
 mod waiver;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use roster_engine::{model::ObjectKey, reason::Finding, state::Options};
 use roster_manifests::inventory::{Inventory, whole};
 
-use crate::{options::LintOptions, reviewed_object::ReviewedObject, unread_pods::UnreadPods};
+use crate::{options::LintOptions, reviewed_object::ReviewedObject, unread_of_unit::UnreadOfUnit};
 
 /// Adds the findings to those of the objects at some places that they are about. `inventory` has all objects, and all that cannot
 /// be read but for what is in `unread`.
@@ -14,7 +14,7 @@ pub(crate) fn add(
     places: impl IntoIterator<Item = usize>,
     options: &LintOptions<'_>,
     inventory: &Inventory,
-    unread: Option<&UnreadPods<'_>>,
+    unread: Option<&UnreadOfUnit<'_>>,
 ) {
     if inventory.endpoints.is_empty() && inventory.slices.is_empty() {
         return;

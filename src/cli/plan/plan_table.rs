@@ -45,14 +45,15 @@ pub(super) fn plans(planner: &Planner<'_>, out: &mut Output) -> anyhow::Result<b
     planner.each(
         |entry| {
             let plan = planner.plan(entry);
-            let rows: Vec<_> = changes(&planner.index.state(entry), &plan, wide)
+            let state = planner.index.state(entry);
+            let rows: Vec<_> = changes(&state, &plan, wide)
                 .into_iter()
                 .map(|c| (format!("{} {}", c.kind, c.name), c.action, c.detail))
                 .collect();
             let leftover = plan.problems.iter().any(|p| p.code == Reason::ServiceMissing);
             // Of thousands of Services that stay without addresses, only those that change matter here.
             let shown = one || rows.iter().any(|(_, verb, _)| verb.is_change());
-            let is_checked = !planner.index.unknown_of(entry).hides_pods_of(&planner.index.state(entry));
+            let is_checked = !planner.index.unknown_of(entry).hides_pods_of(&state);
             let nothing = if shown { planner.why_nothing(entry, &plan) } else { None };
             let report = FindingsReport::of_plan(entry, plan, wide);
             let service = entry.service.map(|_| is_checked);

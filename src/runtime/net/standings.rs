@@ -82,7 +82,7 @@ impl Standings {
     /// Whether connections of a peer are refused: it is barred, and has no credit.
     pub(super) fn is_barred(&self, peer: Peer) -> bool {
         let now = Instant::now();
-        is_before(&self.0.barred, peer, now) && !self.has_credit(peer, now)
+        !rest(&self.0.barred, peer, now).is_zero() && !self.has_credit(peer, now)
     }
 
     /// Whether a peer has credit.
@@ -92,17 +92,18 @@ impl Standings {
 
     /// How much credit a peer has.
     pub(super) fn credit(&self, peer: Peer, now: Instant) -> Credit {
-        let credit = self.0.credit.lock().unwrap_or_else(PoisonError::into_inner);
-        match credit.until.get(&peer).map(|until| until.saturating_duration_since(now)) {
-            None | Some(Duration::ZERO) => Credit::None,
-            Some(rest) if rest < MUCH => Credit::Some,
-            Some(_) => Credit::Much,
+        match rest(&self.0.credit, peer, now) {
+            Duration::ZERO => Credit::None,
+            rest if rest < MUCH => Credit::Some,
+            _ => Credit::Much,
         }
     }
 }
 
-fn is_before(times: &Mutex<PeerTimes>, peer: Peer, now: Instant) -> bool {
-    times.lock().unwrap_or_else(PoisonError::into_inner).until.get(&peer).is_some_and(|until| now < *until)
+/// How long the time of a peer still lasts.
+fn rest(times: &Mutex<PeerTimes>, peer: Peer, now: Instant) -> Duration {
+    let times = times.lock().unwrap_or_else(PoisonError::into_inner);
+    times.until.get(&peer).map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
 }
 
 /// Sets the time of a peer. If there is no room for one more, the peer whose time ends first makes room: a client that

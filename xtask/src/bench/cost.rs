@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::Goals;
 use crate::cluster::{ControlPlane, Setup, assets_folder};
 use crate::command::{Process, release_program};
+use crate::free_port::free_address;
 use crate::paths;
-use crate::server::free_address;
 use latency::CreateLatencies;
 
 /// How many Services one turn creates.

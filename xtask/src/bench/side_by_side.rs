@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::Goals;
 use crate::cluster::{ControlPlane, Setup, assets_folder};
 use crate::command::{Process, release_program, run};
+use crate::free_port::free_address;
 use crate::paths;
-use crate::server::free_address;
 
 /// Goals, as parts of what the reference takes.
 const BEHIND: f64 = 0.25;

@@ -13,8 +13,9 @@ use super::api_server::{ApiServer, ListedObjects};
 use super::webhook::certificate;
 use super::{Goals, cluster, cpu_millis, memory_of};
 use crate::command::{Process, release_program};
+use crate::free_port::free_address;
 use crate::paths;
-use crate::server::{free_address, is_ready};
+use crate::server::is_ready;
 
 /// How long a replica may take to read the cluster.
 const SECONDS: u64 = 120;

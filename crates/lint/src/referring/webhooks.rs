@@ -17,7 +17,7 @@ use roster_manifests::inventory::{HTTPS, Index, Inventory, ServiceFindings};
 use serde::Deserialize;
 
 use super::foreign_scalers::ForeignScalers;
-use crate::{options::LintOptions, report::Report, reviewed_object::ReviewedObject, unread_pods::UnreadPods};
+use crate::{options::LintOptions, report::Report, reviewed_object::ReviewedObject, unread_of_unit::UnreadOfUnit};
 
 /// The group of the configurations.
 const GROUP: &str = "admissionregistration.k8s.io";
@@ -177,7 +177,8 @@ fn requests(rules: &[RequestRule]) -> String {
 pub(crate) fn find_unserved(
     webhooks: &mut [ClosedWebhook],
     items: &[ReviewedObject<'_>],
-    (mut inventory, unread): (Inventory, &UnreadPods<'_>),
+    mut inventory: Inventory,
+    unread: &UnreadOfUnit<'_>,
     options: &LintOptions<'_>,
 ) {
     let defaults = &options.source.defaults;
@@ -207,7 +208,7 @@ struct CalledServices<'u> {
     index: &'u Index<'u>,
     findings: ServiceFindings<'u>,
     scalers: ForeignScalers<'u>,
-    unread: &'u UnreadPods<'u>,
+    unread: &'u UnreadOfUnit<'u>,
 }
 
 impl CalledServices<'_> {

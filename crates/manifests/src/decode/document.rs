@@ -11,9 +11,9 @@ use crate::decode::single_keys::SingleKeys;
 /// What is known of the keys of a document.
 #[derive(Clone, Debug)]
 pub(super) enum DocumentKeys {
-    /// Nobody has looked for repeated ones.
+    /// Repeated ones may be among them.
     Any,
-    /// None is repeated.
+    /// The search has found no repeated one.
     Single,
     /// Some were repeated. The text of the document is without what these replace.
     MadeSingle(Box<SingleKeys>),

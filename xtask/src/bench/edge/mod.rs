@@ -16,8 +16,9 @@ use anyhow::{Context, Result, ensure};
 use super::api_server::ApiServer;
 use super::{Goals, memory_of};
 use crate::command::{Process, release_program};
+use crate::free_port::free_address;
 use crate::paths;
-use crate::server::{free_address, is_ready};
+use crate::server::is_ready;
 use objects::{MOVING, OWN, SERVICES, SLICES_OF_NODE, node, node_name};
 use watchers::Watchers;
 

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::bench::{cpu_millis, memory_of};
 use crate::command::{Process, release_program};
-use crate::server::free_address;
+use crate::free_port::free_address;
 use crate::{oracle, paths};
 
 /// A running webhook, which ends when the value is dropped.

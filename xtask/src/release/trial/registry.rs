@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::{LIMIT, folder, here, serve};
 use crate::command::{capture_within, has, run_with};
+use crate::free_port::free_address;
 use crate::release::publish::{self, NO_CRANE, NO_HELM};
 use crate::release::signatures::{Key, NO_COSIGN};
 use crate::release::{Architecture, Release};
-use crate::server::free_address;
 use crate::steps::Outcome;
 
 /// What runs: the examples are read from standard input, because the image has no other files.

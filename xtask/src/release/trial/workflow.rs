@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::{LIMIT, folder, serve};
 use crate::command::{capture_within, has};
+use crate::free_port::free_address;
 use crate::paths;
 use crate::release::Release;
 use crate::release::files::CHECKSUMS;
-use crate::server::free_address;
 use crate::steps::Outcome;
 
 pub(super) fn check(release: &Release) -> Result<Outcome> {

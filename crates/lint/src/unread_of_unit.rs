@@ -6,18 +6,18 @@ use roster_engine::{
     model::{Resource, Service, Text},
     plan::selected_pods,
 };
-use roster_manifests::inventory::{Index, workloads::UnreadIndex};
+use roster_manifests::inventory::{Entry, Index, workloads::UnreadIndex};
 
 use crate::reviewed_object::ReviewedObject;
 
 /// What cannot be read, beside the Services of a unit.
-pub(crate) struct UnreadPods<'u> {
+pub(crate) struct UnreadOfUnit<'u> {
     unread: &'u UnreadIndex<'u>,
     /// The documents of the Services, by namespace and name.
     documents: BTreeMap<(Text, Text), usize>,
 }
 
-impl<'u> UnreadPods<'u> {
+impl<'u> UnreadOfUnit<'u> {
     /// `items` are the objects of the unit, which begins with the document `start`. `namespace` is that of objects without one.
     pub(crate) fn new(
         items: &[ReviewedObject<'_>],
@@ -47,15 +47,12 @@ impl<'u> UnreadPods<'u> {
         if self.documents.is_empty() {
             return;
         }
-        let is_unknown = |service: &Service, index: &Index<'_>| {
-            let entry = index.get(&service.meta.namespace, &service.meta.name);
-            self.may_be_of(service) && entry.is_some_and(|entry| selected_pods(&index.state(entry)).is_empty())
+        let is_unknown = |entry: &&Entry<'_>| {
+            entry.service.is_some_and(|service| self.may_be_of(service))
+                && selected_pods(&index.state(entry)).is_empty()
         };
-        let services = index.entries().iter().filter_map(|entry| entry.service);
-        let unknown: Vec<(Text, Text)> = services
-            .filter(|service| is_unknown(service, index))
-            .map(|service| (service.meta.namespace.clone(), service.meta.name.clone()))
-            .collect();
+        let unknown = index.entries().iter().filter(is_unknown);
+        let unknown: Vec<(Text, Text)> = unknown.map(|entry| (entry.namespace.clone(), entry.name.clone())).collect();
         // The entries are in order.
         index.retain(|entry| unknown.binary_search_by_key(&(entry.namespace, entry.name), |(n, s)| (n, s)).is_err());
     }

@@ -66,9 +66,9 @@ code_table! {
     FamilyMismatch("family-mismatch", Warning, "Change spec.ipFamilies of the Service to a family that the pods have. In a dual-stack cluster, find out why the pod has no address of this family.");
     /// The address of the pod is not an IP address. Releases from 1.33 print `<nil>` for it, and the API refuses every such write. Roster leaves the pod out.
     UnparsablePodIp("unparsable-pod-ip", Error, "Repair the program that writes status.podIPs (the network plugin or the kubelet).");
-    /// No container of the pod has a port with the name in `targetPort`. The DNS name of a headless Service leads to the pod all the same; only its SRV record lacks the port.
+    /// No container of the pod has a port with the name in `targetPort`. For a headless Service it is a warning: its DNS name leads to the pod all the same, and only the SRV record needs the port.
     NamedPortMissing("named-port-missing", Error, "Give a container port the name in targetPort, or use a number.");
-    /// A container has a port with this name, but with another protocol.
+    /// A container has a port with this name, but with another protocol. For a headless Service it is a warning, as for `named-port-missing`.
     ProtocolMismatch("protocol-mismatch", Error, "Use the same protocol in the Service port and in the container port.");
     /// The named port stands for different numbers in different pods.
     NamedPortDiffers("named-port-differs", Info, "No action is needed during a rolling change; otherwise use one number in all pods.");
@@ -375,6 +375,11 @@ impl Reason {
                 Error => &[Error],
             },
         }
+    }
+
+    /// Whether it leaves a pod out because its containers lack the port of the Service.
+    pub(crate) fn lacks_port(self) -> bool {
+        matches!(self, Self::NamedPortMissing | Self::ProtocolMismatch | Self::SidecarPortIgnored)
     }
 
     /// What is written forever where a plan has a problem of this code.

@@ -121,14 +121,15 @@ impl<'a> ReviewedObject<'a> {
         }
     }
 
-    /// Why it is not reviewed, if it is almost of a kind that is: in another version, or misspelt.
+    /// Why it is not reviewed, if it is almost of a kind that is: in another version or none, or misspelt.
     fn unknown_kind(&self) -> Vec<Finding> {
         let is_almost = |kind: &str| typo(&self.key.kind, kind).is_some();
         if self.is_recorded() || !KINDS.iter().any(|kind| is_almost(kind.resource.kind())) {
             return Vec::new();
         }
         let Validation { mut findings, .. } = validation::check(&self.document.raw, &self.key);
-        findings.retain(|f| f.code == Reason::UnknownKind && f.severity == Severity::Error);
+        let is_of_version = |f: &Finding| f.pointer.as_deref() == Some("/apiVersion");
+        findings.retain(|f| (f.code == Reason::UnknownKind || is_of_version(f)) && f.severity == Severity::Error);
         findings
     }
 

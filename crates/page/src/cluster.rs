@@ -2,6 +2,7 @@
 
 use roster_engine::{
     explain::{DiagnosedCause, Diagnosis, Explanation, ServedTotals},
+    model::Service,
     picture::{PictureReason, Route, RouteFault},
     reason::Finding,
     state::Options,
@@ -66,6 +67,8 @@ pub(crate) struct Explained {
     pub(crate) title: Option<String>,
     /// The routes that name it.
     pub(crate) routes: Vec<Route>,
+    /// Clients get the addresses of its pods from DNS, and kube-proxy ignores it.
+    pub(crate) is_headless: bool,
 }
 
 impl Explained {
@@ -120,7 +123,8 @@ impl<'a> Cluster<'a> {
         let explanation = self.explainer.explain(entry, &self.options, self.source.interrupt);
         let has_pods = ServedTotals::of(&explanation).pod_ports > 0;
         let title = (!has_pods).then(|| picture::of(self, entry, &explanation, None).title);
-        Explained { explanation, title, routes: self.routes(entry) }
+        let is_headless = entry.service.is_some_and(Service::declared_headless);
+        Explained { explanation, title, routes: self.routes(entry), is_headless }
     }
 
     /// The routes that name a Service.

@@ -33,8 +33,8 @@ impl PlainWords {
     }
 
     /// The same without its routes.
-    fn of_service(Explained { explanation, title, .. }: &Explained) -> Self {
-        let account = title.as_ref().map_or_else(|| account(explanation), |title| capitalized(title));
+    fn of_service(Explained { explanation, title, is_headless, .. }: &Explained) -> Self {
+        let account = title.as_ref().map_or_else(|| account(explanation, *is_headless), |title| capitalized(title));
         let diagnosis = Diagnosis::of(explanation);
         let Some(lead) = diagnosis.lead() else {
             return Self { account, why: Vec::new() };
@@ -55,10 +55,12 @@ pub(crate) fn things(explanation: &Explanation) -> &'static str {
     if explanation.summary.ports > 1 { "pod port" } else { "pod" }
 }
 
-/// How much of a Service gets traffic.
-fn account(explanation: &Explanation) -> String {
+/// How much of a Service gets traffic, or is in DNS.
+fn account(explanation: &Explanation, is_headless: bool) -> String {
     let ServedTotals { pod_ports, served, .. } = ServedTotals::of(explanation);
-    let things = things(explanation);
+    // The address of a pod that lacks the port is in DNS all the same.
+    let is_of_ports = is_headless && served < pod_ports && explanation.summary.ports > 0;
+    let things = if is_of_ports { "pod port" } else { things(explanation) };
     let ending = explanation.rows.iter().filter(|row| row.is_last_resort);
     let ending: BTreeSet<&Text> = ending.map(|row| &row.pod).collect();
     if served == 0 && !ending.is_empty() {
@@ -66,16 +68,21 @@ fn account(explanation: &Explanation) -> String {
         let (is, uses) = if ending.len() == 1 { ("is", "it") } else { ("are", "them") };
         return format!("No pod is ready; {pods} {is} shutting down, and kube-proxy still uses {uses}.");
     }
-    // What is counted is what the controllers write. kube-proxy reads what is stored.
+    // What is counted is what the controllers write. kube-proxy and DNS read what is stored.
     let differs = |cause: &Cause| cause.code == Reason::StoredDiffers && cause.severity > Severity::Info;
-    let [gets, get] = if explanation.reasons.iter().any(differs) { ["should get"; 2] } else { ["gets", "get"] };
+    let [one, many, none] = match (is_headless, explanation.reasons.iter().any(differs)) {
+        (false, false) => ["gets traffic", "get traffic", "gets no traffic"],
+        (false, true) => ["should get traffic", "should get traffic", "should get no traffic"],
+        (true, false) => ["is in DNS", "are in DNS", "is not in DNS"],
+        (true, true) => ["should be in DNS", "should be in DNS", "should not be in DNS"],
+    };
     match (served, pod_ports) {
-        (0, 1) => format!("The only {things} {gets} no traffic."),
-        (0, all) => format!("None of {} {gets} traffic.", counted(all, things)),
-        (served, all) if served == all && all == 1 => format!("The only {things} {gets} traffic."),
-        (served, all) if served == all => format!("All {all} {things}s {get} traffic."),
-        (1, all) => format!("1 of {all} {things}s {gets} traffic."),
-        (served, all) => format!("{served} of {all} {things}s {get} traffic."),
+        (0, 1) => format!("The only {things} {none}."),
+        (0, all) => format!("None of {} {one}.", counted(all, things)),
+        (served, all) if served == all && all == 1 => format!("The only {things} {one}."),
+        (served, all) if served == all => format!("All {all} {things}s {many}."),
+        (1, all) => format!("1 of {all} {things}s {one}."),
+        (served, all) => format!("{served} of {all} {things}s {many}."),
     }
 }
 

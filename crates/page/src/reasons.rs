@@ -71,7 +71,7 @@ pub(crate) fn write_lead(html: &mut Html, lead: &Lead<'_>) {
 /// Writes the reasons, the pods and the findings about the input.
 pub(crate) fn write(html: &mut Html, lead: &Lead<'_>, others: &[Finding]) {
     causes(html, lead);
-    rows(html, &lead.explained.explanation);
+    rows(html, lead.explained);
     findings(html, others);
 }
 
@@ -100,7 +100,7 @@ fn write_note(html: &mut Html, reason: &PictureReason) {
 }
 
 /// The pods and ports, those that are not served first.
-fn rows(html: &mut Html, explanation: &Explanation) {
+fn rows(html: &mut Html, Explained { explanation, is_headless, .. }: &Explained) {
     let mut rows: Vec<&PodVerdict> = explanation
         .rows
         .iter()
@@ -114,7 +114,8 @@ fn rows(html: &mut Html, explanation: &Explanation) {
     html.leaf("h3", &[], "Pods");
     html.element("ul", &[("class", "pods")], |html| {
         let each = rows.iter().flat_map(|row| row.ports.each().map(move |port| (row, port)));
-        each.take(MAX_ROWS).for_each(|(row, port)| html.element("li", &[], |html| write_row(html, row, port)));
+        each.take(MAX_ROWS)
+            .for_each(|(row, port)| html.element("li", &[], |html| write_row(html, row, port, *is_headless)));
     });
     let all: usize = rows.iter().map(|row| row.ports.places().len()).sum();
     let more = all.saturating_sub(MAX_ROWS) + explanation.summary.omitted_rows;
@@ -123,10 +124,12 @@ fn rows(html: &mut Html, explanation: &Explanation) {
     }
 }
 
-fn write_row(html: &mut Html, row: &PodVerdict, port: Option<&PortName>) {
+fn write_row(html: &mut Html, row: &PodVerdict, port: Option<&PortName>, is_headless: bool) {
     let (class, word) = match (row.served, row.is_last_resort) {
+        (true, _) if is_headless => ("ok", "in DNS"),
         (true, _) => ("ok", "traffic"),
         (false, true) => ("no", "traffic until it ends"),
+        (false, false) if is_headless => ("no", "not in DNS"),
         (false, false) => ("no", "no traffic"),
     };
     html.leaf("b", &[("class", class)], word);

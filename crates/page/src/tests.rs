@@ -73,11 +73,32 @@ fn a_service_in_plain_words() {
             "2 of 2 endpoints ready, from Endpoints without a selector. Why: there are hand-made Endpoints with 2 addresses.",
         ),
         ("shop/web", "All 3 pods get traffic."),
+        ("shop/db", "All 2 pods are in DNS."),
     ] {
         let lead = text(&without_meanings(&shown(&json!({ "example": "shop", "service": service })).lead));
         let lead: Vec<&str> = lead.split_whitespace().collect();
         assert_eq!(lead.join(" "), format!("{service} {want}"));
     }
+}
+
+#[test]
+fn dns_leads_to_pods_of_a_headless_service_whatever_their_ports() {
+    let objects = json!([
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "n", "name": "db"}, "spec": {
+            "clusterIP": "None", "selector": {"app": "db"}, "ports": [{"name": "pg", "port": 5432, "targetPort": "pgsql"}]}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "n", "name": "db-0", "labels": {"app": "db"}},
+            "spec": {"nodeName": "a", "containers": [{"name": "c", "image": "i", "ports": [{"name": "pg", "containerPort": 5432}]}]},
+            "status": {"phase": "Running", "podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}],
+                "conditions": [{"type": "Ready", "status": "True"}]}},
+    ]);
+    let answer = shown(&json!({ "text": json!({"kind": "List", "apiVersion": "v1", "items": objects}).to_string() }));
+    let lead = text(&without_meanings(&answer.lead));
+    let lead: Vec<&str> = lead.split_whitespace().collect();
+    let want = "n/db The only pod port is not in DNS. Why: Pod db-0: no container port is named \"pgsql\"; there is pg; a \
+                headless Service needs it for its SRV record only. Do this:";
+    assert!(lead.join(" ").starts_with(want), "{lead:?}");
+    let reasons = answer.reasons.as_str();
+    assert!(reasons.contains("<b class=\"no\">not in DNS</b> <span class=\"pod\">db-0</span>"), "{reasons}");
 }
 
 #[test]

@@ -144,6 +144,14 @@ fn exit_codes_are_for_pipelines() {
             2,
             "has no kind \"Service\" in \"V1\"; did you mean v1 Service?",
         ),
+        ("a number for a version", &[], "apiVersion: 1\nkind: Service\n", 2, "apiVersion is not a string"),
+        (
+            "no version",
+            &[],
+            "kind: Service\nmetadata: {name: a}\n",
+            2,
+            "the object has no apiVersion; did you mean v1?",
+        ),
         ("a misspelt kind", &[], "apiVersion: v1\nkind: Servce\nmetadata: {name: a}\n", 2, "did you mean v1 Service?"),
         (
             "a kind of others",

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::port_run::{PortName, PortRun};
 use crate::{
-    model::{ObjectKey, Text},
+    model::{ObjectKey, Service, Text},
     profile::Minor,
     reason::{Finding, Reason, Severity},
     record::Scope,
@@ -190,6 +190,17 @@ impl Cause {
     pub fn new(code: Reason, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         Self { code, severity: code.severity(), detail, fix: code.fix(), object: None, labels: Vec::new(), pods: 0 }
+    }
+
+    /// A cause in the pods of `service`. If they lack a port, their addresses are published all the same, in a slice without the
+    /// port: kube-proxy needs the port, but the DNS name of a headless Service leads to the addresses.
+    pub(super) fn of_pods(service: &Service, code: Reason, detail: String) -> Self {
+        let cause = Self::new(code, detail);
+        if !(service.declared_headless() && code.lacks_port()) {
+            return cause;
+        }
+        let detail = format!("{}; a headless Service needs it for its SRV record only", cause.detail);
+        Self { severity: Severity::Warning, detail, ..cause }
     }
 
     /// A finding about a stored object of `service`, whose name is part of the detail: a Service has several.

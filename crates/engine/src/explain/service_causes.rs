@@ -92,7 +92,8 @@ pub(super) fn missing_targets(state: &State<'_>, selected: &[&Pod], table: &Verd
     let cause = |port: &&ServicePort| {
         let name = if let TargetPort::Name(name) = &port.target_port { name } else { &port.name };
         let (reason, detail) = misses.miss(&[(name, &port.protocol)]);
-        Cause::new(reason, format!("{}: {detail} (in {})", port_text(port), counted(selected.len(), "pod")))
+        let detail = format!("{}: {detail} (in {})", port_text(port), counted(selected.len(), "pod"));
+        Cause::of_pods(service, reason, detail)
     };
     open.iter().filter(is_missing).map(cause).collect()
 }

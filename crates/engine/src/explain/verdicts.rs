@@ -71,7 +71,7 @@ pub(super) fn table(service: Option<&Service>, pods: &[&Pod], known: usize, mut 
     }
     table.served = tallies.served();
     table.ports = tallies.finish();
-    table.explain_ending();
+    table.explain_ending(service.declared_headless());
     let total = known.saturating_mul(ports).saturating_mul(table.counts.len());
     table.omitted += total.saturating_sub(explained);
     table
@@ -145,7 +145,7 @@ impl VerdictTable {
             scope: place.scope,
             served,
             state,
-            reasons: records.iter().map(|r| Cause::new(r.reason, r.detail.clone())).collect(),
+            reasons: records.iter().map(|r| Cause::of_pods(place.service, r.reason, r.detail.clone())).collect(),
             is_last_resort: false,
         });
         Some(TalliedRun { ports, is_served: served, reason })
@@ -183,8 +183,8 @@ impl VerdictTable {
     }
 
     /// Says what becomes of connections to pods that serve while they shut down: kube-proxy uses them only if no pod is
-    /// ready. A verdict on ports of both kinds becomes several.
-    fn explain_ending(&mut self) {
+    /// ready, and DNS never does. A verdict on ports of both kinds becomes several.
+    fn explain_ending(&mut self, is_headless: bool) {
         let mut ending = std::mem::take(&mut self.ending).into_iter().peekable();
         if ending.peek().is_none() {
             return;
@@ -202,7 +202,7 @@ impl VerdictTable {
             for part in in_list.chunk_by(|a, b| a == b) {
                 let ports = verdict.ports.at(begin..begin + part.len());
                 begin += part.len();
-                self.verdicts.push(ending_verdict(PodVerdict { ports, ..verdict.clone() }, part[0]));
+                self.verdicts.push(ending_verdict(PodVerdict { ports, ..verdict.clone() }, is_headless || part[0]));
             }
         }
     }
@@ -224,7 +224,7 @@ fn is_served(place: &Place<'_>, state: PodState, records: &[&Record]) -> bool {
     }
 }
 
-/// The verdict on a pod that serves while it shuts down; `is_replaced` says that another pod of the list is ready.
+/// The verdict on a pod that serves while it shuts down; `is_replaced` says that clients get others, or none.
 fn ending_verdict(mut verdict: PodVerdict, is_replaced: bool) -> PodVerdict {
     let detail = if is_replaced {
         "it is shutting down, and gets no new connections"

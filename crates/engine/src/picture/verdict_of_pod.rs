@@ -81,14 +81,11 @@ impl<'a> VerdictOfPod<'a> {
 
 /// Whether a cause is that two objects do not fit together, rather than the state of a pod.
 pub(super) fn is_misfit(cause: &Cause) -> bool {
-    let is_of_objects = matches!(
-        cause.code,
-        Reason::SidecarPortIgnored | Reason::FamilyMismatch | Reason::LabelDiffers | Reason::OtherNamespace
-    );
-    cause.severity == Severity::Error || is_of_objects
+    let is_of_objects = matches!(cause.code, Reason::FamilyMismatch | Reason::LabelDiffers | Reason::OtherNamespace);
+    cause.severity == Severity::Error || cause.code.lacks_port() || is_of_objects
 }
 
 /// Whether a reason is about one port of the Service.
 fn is_of_port(code: Reason) -> bool {
-    matches!(code, Reason::NamedPortMissing | Reason::ProtocolMismatch | Reason::SidecarPortIgnored | Reason::NoPorts)
+    code.lacks_port() || code == Reason::NoPorts
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use roster_engine::model::{Resource, Text, slice_version::SliceVersion};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 /// `apiVersion` and `kind` of an object; empty where they are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,6 +134,25 @@ impl TypeMeta {
         Self { api_version: text_of(probe.api_version), kind: text_of(probe.kind) }
     }
 
+    /// Why the object in `text` has no kind: a field that is no string hides the other one.
+    pub(super) fn why_without_kind(text: &str) -> &'static str {
+        #[derive(Default, Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        struct Fields<'a> {
+            #[serde(borrow)]
+            api_version: Option<&'a RawValue>,
+            #[serde(borrow)]
+            kind: Option<&'a RawValue>,
+        }
+        let Fields { api_version, kind } = serde_json::from_str(text).unwrap_or_default();
+        let is_other = |field: Option<&RawValue>| field.is_some_and(|value| !value.get().starts_with('"'));
+        match (is_other(api_version), is_other(kind)) {
+            (true, _) => "apiVersion is not a string",
+            (false, true) => "kind is not a string",
+            (false, false) => "the field `kind` is missing",
+        }
+    }
+
     /// Reads `{"apiVersion":"v1","kind":"Pod"`, in either order.
     fn at_start(text: &str) -> Self {
         let mut found = Self::default();
@@ -222,6 +242,19 @@ mod tests {
             let owned = |p: (&str, &str)| (p.0.to_owned(), p.1.to_owned());
             assert_eq!(pair(&TypeMeta::of(text, false)), owned(at_start), "{text}");
             assert_eq!(pair(&TypeMeta::of(text, true)), owned(complete), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_field_of_the_type_that_is_no_string_is_named() {
+        for (text, want) in [
+            (r#"{"apiVersion":1,"kind":"Pod"}"#, "apiVersion is not a string"),
+            (r#"{"apiVersion":"v1","kind":["Pod"]}"#, "kind is not a string"),
+            (r#"{"apiVersion":"v1","kind":null}"#, "the field `kind` is missing"),
+            (r#"{"kind":1,"kind":2}"#, "the field `kind` is missing"),
+            ("{}", "the field `kind` is missing"),
+        ] {
+            assert_eq!(TypeMeta::why_without_kind(text), want, "{text}");
         }
     }
 

@@ -346,7 +346,7 @@ fn skip(
         (Some(_), _) if meta.kind.is_empty() => {
             let kept = context.budget.keep(record_unread(meta, text, &place.defaults, into).unwrap_or_default());
             kept.map_err(|reason| (place.at)().error(place.input, reason))?;
-            "the field `kind` is missing".to_owned()
+            TypeMeta::why_without_kind(text).to_owned()
         }
         (Some(SkippedObject { items: Some(_) }), InputKind::List) => "items is not a list".to_owned(),
         (Some(_), InputKind::List) => return Ok(()),

@@ -45,6 +45,11 @@ impl PortFault {
     fn new(code: Reason, message: String) -> Self {
         Self { code, severity: code.severity(), message }
     }
+
+    /// The DNS name of a headless Service leads to pods that lack its port.
+    fn severity_for(&self, service: &Service) -> Severity {
+        if service.declared_headless() { self.severity.min(Severity::Warning) } else { self.severity }
+    }
 }
 
 /// The ports of the workloads that a selector selects. Any number of Services may have the selector.
@@ -172,7 +177,7 @@ impl<'a> SelectedPorts<'a> {
             };
             findings.extend(faults.iter().map(|fault| Finding {
                 pointer: Some(format!("/spec/ports/{i}/targetPort")),
-                severity: if is_meant(fault) { Severity::Info } else { fault.severity },
+                severity: if is_meant(fault) { Severity::Info } else { fault.severity_for(service) },
                 ..Finding::new(fault.code, service.key(), fault.message.clone())
             }));
         }

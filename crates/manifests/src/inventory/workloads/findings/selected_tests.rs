@@ -1,5 +1,6 @@
 //! What counts as selected: hooks, pods beside workloads, pods of a StatefulSet by number, and ports of init containers.
 
+use roster_engine::reason::{Reason, Severity};
 use serde_json::{Value, json};
 
 use super::tests::{check, found, service, spec};
@@ -118,6 +119,17 @@ fn a_port_of_an_init_container_is_none() {
     ] {
         let given = [by(&web(), target.clone()), ("Deployment", "web", spec(web(), template(init.clone())))];
         assert_eq!(check(&given, true), want, "{target} {init}");
+    }
+}
+
+#[test]
+fn a_port_that_a_headless_service_does_not_find_is_a_warning() {
+    for (cluster_ip, want) in [("10.96.0.1", Severity::Error), ("None", Severity::Warning)] {
+        let mut service = service(web(), json!("https"));
+        service["clusterIP"] = json!(cluster_ip);
+        let findings = found(&[("Service", "web", service), ("Deployment", "web", spec(web(), json!({})))]);
+        let severities: Vec<_> = findings.iter().map(|f| (f.code, f.severity)).collect();
+        assert_eq!(severities, [(Reason::NamedPortMissing, want)], "{cluster_ip}");
     }
 }
 

@@ -81,6 +81,16 @@ test("a pod that becomes unready changes the picture without a reload, and Back 
   assert.equal(await page.evaluate(() => window.isSame), true);
 });
 
+test("a change does not disturb who enters something else, and Back to the result shows it", async () => {
+  await page.click("#other");
+  setReady("web-0", "True");
+  await page.waitForTimeout(1500);
+  assert.ok(await page.isVisible("#yaml"));
+  await page.click("#back");
+  await served("shop/web", "1 of 1");
+  assert.equal(await page.isVisible("#yaml"), false);
+});
+
 test("the token is in the requests for the cluster, and nowhere else", async () => {
   await page.waitForTimeout(400);
   const kept = await page.evaluate(() => JSON.stringify([

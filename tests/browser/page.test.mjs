@@ -250,6 +250,9 @@ test("Back leads to what was shown before, and Other input back to the result", 
   await page.goBack();
   await page.goBack();
   await page.waitForSelector("#yaml", { state: "visible" });
+  // Neither the answer for the entry between nor its link comes late.
+  await page.waitForTimeout(400);
+  assert.deepEqual([await page.isVisible("#yaml"), await page.evaluate(() => location.hash)], [true, ""]);
   assert.deepEqual(complaints, []);
 });
 

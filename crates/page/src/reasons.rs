@@ -1,7 +1,7 @@
 //! The right column: how much of a Service is served, why not the rest, and what to do.
 
 use roster_engine::{
-    explain::{Explanation, PodState, PodVerdict, PortName, ServedTotals},
+    explain::{PodState, PodVerdict, PortName, ServedTotals},
     phrase::counted,
     picture::PictureReason,
     reason::{Finding, Reason, Severity},

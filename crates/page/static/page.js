@@ -164,8 +164,17 @@ function showInput(isShown) {
   $("input").hidden = !isShown;
   $("bar").hidden = isShown;
   $("result").hidden = isShown;
-  $("back").hidden = !isShown || placed.get("lead") === undefined;
+  $("back").hidden = !isShown || !hasResult();
   document.body.classList.toggle("has-result", !isShown);
+}
+
+const hasResult = () => placed.get("lead") !== undefined;
+
+// Leaves the result for the input. An answer that is still to come would bring the result back, and the address is not its.
+function showStart() {
+  running?.abort();
+  clearTimeout(addressing);
+  showInput(true);
 }
 
 // Below what the user did: the button of the start, or the bar of a result.
@@ -299,7 +308,10 @@ async function readCluster(reader, signal, namespace) {
       fault(`The token may not read the Services ${of}`);
     } else if (isChanged) {
       quickText = "";
-      await update({ text: JSON.stringify({ apiVersion: "v1", kind: "List", items: [...objects.values()] }) });
+      const text = JSON.stringify({ apiVersion: "v1", kind: "List", items: [...objects.values()] });
+      // Who enters something else is not disturbed: the button that leads back asks again.
+      if (!$("input").hidden && hasResult()) state = { ...state, text };
+      else await update({ text });
     }
     if (last) return last;
   }
@@ -424,7 +436,7 @@ window.addEventListener("popstate", ({ state: entry }) => {
     openLink();
   } else {
     replaces = false;
-    showInput(true);
+    showStart();
   }
 });
 
@@ -456,10 +468,10 @@ document.addEventListener("click", ({ target }) => {
   if (tab !== undefined) update({ tab });
   if (remove !== undefined) update({ changes: (state.changes ?? []).filter((_, at) => at !== Number(remove)) });
   if (button.id === "other") {
-    showInput(true);
+    showStart();
     $("yaml").focus();
   }
-  if (button.id === "back") showInput(false);
+  if (button.id === "back") update();
   if (button.id === "link") copyLink();
 });
 

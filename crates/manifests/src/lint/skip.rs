@@ -168,17 +168,17 @@ const FOREIGN: [&str; 11] = [
     "exec",
 ];
 
-/// Whether a field has such texts, or is probably meant to be one that has: a typo makes no template.
-fn is_foreign(field: &str) -> bool {
-    FOREIGN.iter().any(|foreign| *foreign == field || typo(field, foreign).is_some())
+/// Whether a field is probably meant to be one that has such texts: a typo makes no template.
+fn is_like_foreign(field: &str) -> bool {
+    FOREIGN.iter().any(|foreign| typo(field, foreign).is_some())
 }
 
 /// Fields whose values, and those of the members in them, are names and labels: there, kustomize replaces `$(NAME)`.
 /// Elsewhere, pods and custom resources have such texts of their own.
 const NAMED: [&str; 6] = ["name", "namespace", "labels", "commonLabels", "matchLabels", "selector"];
 
-/// What an object with a placeholder has somewhere.
-const MARKS: [&str; 16] = [
+/// What an object with a placeholder has somewhere. In YAML, `name: {NAME}` is a map.
+const MARKS: [&str; 18] = [
     "{{",
     "\"$",
     "${",
@@ -187,7 +187,9 @@ const MARKS: [&str; 16] = [
     "$$",
     "@",
     "<",
-    ":null}",
+    "\"name\":{",
+    "\"namespace\":{",
+    "\"serviceAccountName\":{",
     "__",
     "CHANGE",
     "NAME",
@@ -202,7 +204,7 @@ const MARKS: [&str; 16] = [
 pub fn is_template(object: &RawValue) -> bool {
     let mut found = false;
     if MARKS.iter().any(|mark| object.get().contains(mark)) {
-        // Reading ends at the first one, which the parser takes for an error.
+        // The text is JSON already. A number that no type holds ends the search.
         let _ = Placeholders { found: &mut found, place: Place::default() }
             .deserialize(&mut serde_json::Deserializer::from_str(object.get()));
     }
@@ -409,7 +411,7 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
         Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         if self.place.role == Role::Name {
             // In YAML, `{NAME}` is a map.
             let (mut members, mut are_null) = (0, true);
@@ -426,11 +428,14 @@ impl<'de> Visitor<'de> for Placeholders<'_> {
                 are_names: self.place.are_names || NAMED.contains(&name.as_str()),
                 role: Role::of(&name, self.place.role),
             };
-            if is_foreign(&name) {
+            if FOREIGN.contains(&name.as_str()) {
                 map.next_value::<IgnoredAny>()?;
-            } else {
-                map.next_value_seed(self.within(place))?;
+                continue;
             }
+            let mut found = false;
+            map.next_value_seed(Placeholders { found: &mut found, place })?;
+            // Few objects have one, and comparing each field takes longer than all else.
+            *self.found |= found && !is_like_foreign(&name);
         }
         Ok(())
     }

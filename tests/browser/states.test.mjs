@@ -119,7 +119,7 @@ async function faultsOf(fragments) {
 async function podsShown() {
   return page.evaluate(() => [...document.querySelectorAll("#reasons .pods li")].map((row) => {
     const port = row.querySelector("small")?.textContent.trim().split(" → ")[0].split(" ").at(-1) ?? "";
-    return `${row.querySelector(".pod").textContent} ${port} ${row.querySelector("b").textContent === "traffic"}`;
+    return `${row.querySelector(".pod").textContent} ${port} ${row.querySelector("b").className === "ok"}`;
   }).sort());
 }
 

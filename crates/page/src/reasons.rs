@@ -59,6 +59,13 @@ pub(crate) fn write_lead(html: &mut Html, lead: &Lead<'_>) {
             html.text(format_args!("What if {}?", change.text()));
         });
     }
+    if lead.explained.is_headless {
+        html.leaf(
+            "p",
+            &[("class", "note")],
+            "The Service is headless: its DNS name leads clients to the pods themselves.",
+        );
+    }
     if explanation.summary.ports > 1 && ServedTotals::of(explanation).pod_ports > 0 {
         let (pods, ports) = (explanation.summary.pods, explanation.summary.ports);
         let (of_pods, of_ports) = (counted(pods, "pod"), counted(ports, "port"));

@@ -73,7 +73,10 @@ fn a_service_in_plain_words() {
             "2 of 2 endpoints ready, from Endpoints without a selector. Why: there are hand-made Endpoints with 2 addresses.",
         ),
         ("shop/web", "All 3 pods get traffic."),
-        ("shop/db", "All 2 pods are in DNS."),
+        (
+            "shop/db",
+            "All 2 pods are in DNS. The Service is headless: its DNS name leads clients to the pods themselves.",
+        ),
     ] {
         let lead = text(&without_meanings(&shown(&json!({ "example": "shop", "service": service })).lead));
         let lead: Vec<&str> = lead.split_whitespace().collect();

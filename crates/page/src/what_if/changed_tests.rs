@@ -19,11 +19,11 @@ struct Said {
 impl Said {
     fn of(answer: &PageAnswer, picture: &str) -> Self {
         let lead = text_of(answer.lead.as_str()).replace(", after the change", "");
+        // After a change, the rest is about what it broke.
+        let rest = [" Why: ", " The Service is headless: ", " A pod port is "];
+        let end = rest.into_iter().filter_map(|rest| lead.find(rest)).min().unwrap_or(lead.len());
         Self {
-            // After a change, the rest is about what it broke.
-            lead: words(
-                lead.split(" Why: ").next().unwrap_or_default().split(" A pod port is ").next().unwrap_or_default(),
-            ),
+            lead: words(&lead[..end]),
             reasons: words(&text_of(answer.reasons.as_str())),
             picture: words(&text_of(picture)),
         }

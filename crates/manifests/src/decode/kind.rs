@@ -134,7 +134,7 @@ impl TypeMeta {
         Self { api_version: text_of(probe.api_version), kind: text_of(probe.kind) }
     }
 
-    /// Why the object in `text` has no kind: a field that is no string hides the other one.
+    /// Why the object in `text` has no kind: a field that is not a string hides the other one.
     pub(super) fn why_without_kind(text: &str) -> &'static str {
         #[derive(Default, Deserialize)]
         #[serde(default, rename_all = "camelCase")]
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_of_the_type_that_is_no_string_is_named() {
+    fn a_field_of_the_type_that_is_not_a_string_is_named() {
         for (text, want) in [
             (r#"{"apiVersion":1,"kind":"Pod"}"#, "apiVersion is not a string"),
             (r#"{"apiVersion":"v1","kind":["Pod"]}"#, "kind is not a string"),

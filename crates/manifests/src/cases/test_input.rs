@@ -1,7 +1,7 @@
 //! What the cases of a file are checked against.
 
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
 };
@@ -47,10 +47,13 @@ pub struct TestInput<'a> {
     /// The first Service of each name, by its place.
     names: OnceCell<HashMap<&'a str, usize, HashSeed>>,
     separators: OnceCell<Result<(), String>>,
+    /// How many names may still be compared.
+    comparisons: Cell<usize>,
 }
 
-/// How many Services are looked at for one with a similar name.
-const SIMILAR: usize = 1000;
+/// How many names of Services are compared with those that the cases of a file name and no Service has: each of the cases could
+/// ask about all of them.
+const COMPARED: usize = 5000;
 
 type ObjectsByKey<'a> = HashMap<ObjectKey, &'a RawValue, HashSeed>;
 
@@ -90,6 +93,7 @@ impl<'a> TestInput<'a> {
             zones: OnceCell::new(),
             names: OnceCell::new(),
             separators: OnceCell::new(),
+            comparisons: Cell::new(COMPARED),
         }
     }
 
@@ -110,7 +114,11 @@ impl<'a> TestInput<'a> {
             entries.iter().enumerate().rev().map(|(place, entry)| (entry.name.as_str(), place)).collect()
         });
         let same = names.get(name).and_then(|place| entries.get(*place));
-        same.or_else(|| nearest(name, entries.iter().take(SIMILAR), |entry| entry.name.as_str()))
+        same.or_else(|| {
+            let compared = entries.len().min(self.comparisons.get());
+            self.comparisons.update(|left| left - compared);
+            nearest(name, entries.iter().take(compared), |entry| entry.name.as_str())
+        })
     }
 
     /// The answer to a question, which is found once for all cases that ask it.

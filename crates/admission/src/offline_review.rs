@@ -200,6 +200,10 @@ impl Reviewer<'_> {
     }
 
     fn settings(&self, request: &AdmissionRequest<'_>) -> Arc<Settings> {
+        // Each policy would be asked about an object that no rule reviews.
+        if AdmissionKind::of(request).is_none() {
+            return Arc::default();
+        }
         self.policies.settings_of(request, self.namespaces.get(request.namespace.as_ref()).into())
     }
 }

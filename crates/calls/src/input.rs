@@ -307,6 +307,7 @@ pub fn decode_error(error: &DecodeError) -> Problem {
         | DecodeReason::ObjectTooLarge(_)
         | DecodeReason::TooManyObjects(_)
         | DecodeReason::TooManyDocuments(_)
+        | DecodeReason::TooManyPolicies(_)
         | DecodeReason::TooMuchMemory(_) => Problem::new(ProblemKind::TooLarge, error.reason.to_string()),
         DecodeReason::NoMemory => Problem::new(ProblemKind::Busy, error.reason.to_string()),
         DecodeReason::Interrupted(why) => (*why).into(),

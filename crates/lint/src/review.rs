@@ -80,6 +80,7 @@ pub(crate) fn read<'a>(
     }
     let (stored, complete_stored) = context.stored(options, &items)?;
     complete &= complete_stored;
+    options.source.check_policies(context.policies.len())?;
     let (policies, findings) = Policies::new(std::mem::take(&mut context.policies));
     context.notes.extend(findings.iter().map(|f| Note::warning(format!("{}: {}", f.object, f.message))));
     let snapshot = Snapshot::of_part(&context.inventory);

@@ -333,3 +333,17 @@ fn severities_are_those_of_the_user() {
         assert!(ran.code == 2 && ran.err.contains(want), "{args:?}: {}", ran.err);
     }
 }
+
+/// Each policy is asked about each object.
+#[test]
+fn the_number_of_policies_is_limited() {
+    for (count, code, err) in [(500, 0, ""), (501, 2, "error: more than 500 EndpointPolicies: ")] {
+        let policy = |i| {
+            format!(
+                "apiVersion: roster.dev/v1\nkind: EndpointPolicy\nmetadata: {{name: p{i}}}\nspec: {{defaultMode: warn}}\n---\n"
+            )
+        };
+        let ran = roster_with(&["lint", "-"], &[], &(0..count).map(policy).collect::<String>());
+        assert!(ran.code == code && ran.err.starts_with(err), "{count}: {} {}", ran.code, ran.err);
+    }
+}

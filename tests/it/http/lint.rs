@@ -67,6 +67,21 @@ async fn what_cannot_be_linted_is_refused() {
     }
 }
 
+/// Each policy is asked about each object.
+#[tokio::test]
+async fn the_number_of_policies_is_limited() {
+    let (_, router) = app();
+    for (count, status) in [(500, 200), (501, 413)] {
+        let policy = |i| json!({ "apiVersion": "roster.dev/v1", "kind": "EndpointPolicy", "metadata": { "name": format!("p{i}") }, "spec": { "defaultMode": "warn" } });
+        let items: Vec<Value> = (0..count).map(policy).collect();
+        let answer = post(&router, "/v1/lint", JSON, json!({ "kind": "List", "items": items }).to_string()).await;
+        assert_eq!(answer.status, status, "{count}: {}", answer.text());
+        assert!(
+            status == 200 || answer.json()["detail"].as_str().unwrap().starts_with("more than 500 EndpointPolicies")
+        );
+    }
+}
+
 /// Half a million objects, each with faults, have an answer of bounded size.
 #[tokio::test]
 async fn many_findings_are_counted() {

@@ -45,9 +45,9 @@ impl Position {
 
 /// Why reading ended early. The objects before the error stay in the inventory.
 #[derive(Debug, thiserror::Error)]
-#[error("{input}:{line}:{column}: {reason}")]
+#[error("{}{reason}", self.place())]
 pub struct DecodeError {
-    /// Name of the input.
+    /// Name of the input; empty for several inputs together.
     pub input: String,
     /// Line, from 1.
     pub line: usize,
@@ -56,6 +56,14 @@ pub struct DecodeError {
     /// What is wrong there.
     #[source]
     pub reason: DecodeReason,
+}
+
+impl DecodeError {
+    /// The beginning of its message.
+    fn place(&self) -> String {
+        let Self { input, line, column, .. } = self;
+        if input.is_empty() { String::new() } else { format!("{input}:{line}:{column}: ") }
+    }
 }
 
 /// What is wrong with the input as a whole.
@@ -85,6 +93,9 @@ pub enum DecodeReason {
     /// There are too many YAML documents.
     #[error("more than {0} documents")]
     TooManyDocuments(usize),
+    /// There are too many policies.
+    #[error("more than {0} EndpointPolicies: each is asked about each object")]
+    TooManyPolicies(usize),
     /// The objects take too much memory.
     #[error("the objects take more than {0} bytes of memory")]
     TooMuchMemory(usize),

@@ -9,6 +9,9 @@ use super::{
     error::{DecodeError, DecodeReason, Position},
 };
 
+/// The most policies that are in force for the objects of an input: each policy is asked about each object.
+const MAX_POLICIES: usize = 500;
+
 /// An input: its name, its format, and the limits for reading it.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
@@ -92,6 +95,18 @@ impl<'a> Source<'a> {
     /// That nobody waits.
     pub fn check_interrupt(&self) -> Result<(), DecodeError> {
         self.interrupt.check().map_err(|why| Position::START.error(self.name, why.into()))
+    }
+
+    /// Refuses more policies than may be in force for the objects of an input.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeReason::TooManyPolicies`].
+    pub fn check_policies(&self, count: usize) -> Result<(), DecodeError> {
+        if count <= MAX_POLICIES {
+            return Ok(());
+        }
+        Err(Position::START.error(self.name, DecodeReason::TooManyPolicies(MAX_POLICIES)))
     }
 
     /// Refuses a text that is longer than YAML may be.

@@ -14,7 +14,6 @@ use roster_manifests::{
     inventory::Inventory,
     lint::Skip,
 };
-use serde_json::value::RawValue;
 
 use super::{
     input_paths::{ExpandedPaths, named_paths},
@@ -140,19 +139,19 @@ impl<'a> Versions<'a> {
     fn first_of(&mut self, files: &'a [InputFile<'a>], group: FileGroup) -> Vec<(&'a str, Vec<Document<'a>>)> {
         let mut all = Vec::new();
         for file in files.iter().filter(|file| FileGroup::of(file) == group) {
-            let first = file.documents.iter().filter(|document| self.is_first(file.name, group, &document.raw));
+            let first = file.documents.iter().filter(|document| self.is_first(file.name, group, document));
             all.push((file.name, first.cloned().collect()));
         }
         all
     }
 
     /// Whether no other file has had the object.
-    fn is_first(&mut self, file: &'a str, group: FileGroup, object: &RawValue) -> bool {
-        let ObjectIdentity { key, group: api_group, is_name_generated } = ObjectIdentity::of(object);
-        if key.name.is_empty() || is_name_generated {
+    fn is_first(&mut self, file: &'a str, group: FileGroup, document: &Document<'_>) -> bool {
+        let ObjectIdentity { key, group: api_group, is_name_generated, .. } = document.identity();
+        if key.name.is_empty() || *is_name_generated {
             return true;
         }
-        let (first, of_first) = *self.first.entry((key, api_group)).or_insert((file, group));
+        let (first, of_first) = *self.first.entry((key.clone(), api_group.clone())).or_insert((file, group));
         let is_first = first == file;
         // Who asks for what is rendered means that.
         if !is_first && (of_first != FileGroup::Rendered || group == FileGroup::Rendered) {

@@ -414,3 +414,35 @@ impl ObjectHead {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use roster_engine::model::json::raw::ObjectIdentity;
+
+    use super::*;
+
+    /// Who relies on a sound identity need not read the head of an object.
+    #[test]
+    fn a_request_can_name_an_object_whose_identity_is_sound() {
+        for (text, want) in [
+            (r#"{"kind":"Pod"}"#, true),
+            (r#"{"apiVersion":null,"kind":"Pod","metadata":null}"#, true),
+            (r#"{"kind":"Pod","metadata":{"name":null,"namespace":"n","labels":5}}"#, true),
+            (r#"{"apiVersion":1,"kind":"Pod"}"#, false),
+            (r#"{"kind":null}"#, false),
+            (r#"{"kind":["Pod"]}"#, false),
+            (r#"{"kind":"Pod","metadata":[]}"#, false),
+            (r#"{"kind":"Pod","metadata":{"name":1}}"#, false),
+            (r#"{"kind":"Pod","metadata":{"namespace":{}}}"#, false),
+            (r#"{"kind":"Pod","metadata":{"name":"\ud800"}}"#, false),
+            (r#"{"kind":"Pod","metadata":{"\ud800":"a"}}"#, false),
+            (r#"{"kind":"Pod","\ud800":"a"}"#, false),
+            ("[]", false),
+            ("5", false),
+        ] {
+            let raw: &RawValue = serde_json::from_str(text).unwrap();
+            let is_named = ObjectHead::of("object", raw).is_ok();
+            assert_eq!((ObjectIdentity::of(raw).is_sound, is_named), (want, want), "{text}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use roster_admission::{
     Decision, KINDS, POD_RULES, Rule,
-    offline_review::{OfflineReview, ReviewError, Reviewer},
+    offline_review::{MAX_TEXT, OfflineReview, ReviewError, Reviewer},
 };
 use roster_engine::{
     model::{ObjectKey, json::raw::has_uid, spelling::typo},
@@ -148,8 +148,27 @@ impl<'a> ReviewedObject<'a> {
         self.input_findings.iter().any(|f| f.code == FindingCode::Reason(Reason::MissingSeparator))
     }
 
+    /// Adds why it is not reviewed. The linter finds it, too.
+    fn add_unknown_kind(&mut self, purpose: Purpose) {
+        let found = if purpose == Purpose::Manifests { Vec::new() } else { self.unknown_kind() };
+        let at = FileObject::of(self.file, &self.document, &self.key);
+        self.input_findings.extend(FileFinding::of_input(at, &found));
+    }
+
+    /// Whether no rule reviews its kind, and a request could name it: the answer is known without a look at it.
+    fn is_of_no_rule(&self) -> bool {
+        let identity = self.document.identity();
+        let kinds = KINDS.iter().map(|kind| kind.resource.kind()).chain(["AdmissionReview"]);
+        identity.is_sound
+            && kinds.into_iter().all(|kind| kind != identity.key.kind)
+            && self.document.raw.get().len() <= MAX_TEXT
+    }
+
     /// Asks the rules. Of manifests, an object from a cluster is stored there as it is.
     pub(crate) fn review(&mut self, reviewer: &Reviewer<'_>, old: Option<&RawValue>, purpose: Purpose) {
+        if old.is_none() && self.is_of_no_rule() {
+            return self.add_unknown_kind(purpose);
+        }
         let manifests = purpose == Purpose::Manifests;
         let updated = old;
         let old = old.or_else(|| (manifests && self.is_recorded()).then_some(&*self.document.raw));
@@ -166,11 +185,7 @@ impl<'a> ReviewedObject<'a> {
         let at = FileObject { root, ..FileObject::of(self.file, &self.document, &self.key) };
         let mut answer = match answered {
             Ok(answer) if answer.reviewed || recorded => answer,
-            Ok(_) => {
-                let found = if manifests { Vec::new() } else { self.unknown_kind() };
-                self.input_findings.extend(FileFinding::of_input(at, &found));
-                return;
-            }
+            Ok(_) => return self.add_unknown_kind(purpose),
             Err(error) => {
                 let why = error.to_string();
                 self.answer = Some(OfflineReview::undecided(&why));

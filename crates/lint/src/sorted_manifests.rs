@@ -82,7 +82,7 @@ impl<'a> Sorting<'a> {
         let (documents, large): (Vec<_>, Vec<_>) =
             documents.into_iter().partition(|document| document.raw.get().len() <= MAX_OBJECT_BYTES);
         let is_found = text.origin == FileOrigin::Found;
-        let is_other = |document: &&Document<'_>| is_found && Skip::of_document(&text.name, &document.raw).is_some();
+        let is_other = |document: &&Document<'_>| is_found && Skip::of_document(&text.name, document).is_some();
         let large = large.iter().filter(|document| !is_other(document)).map(UnreadablePlace::too_large);
         let errors = text.errors.iter().cloned().chain(large);
         // What is behind the objects is behind the documents, too.
@@ -112,7 +112,7 @@ impl<'a> Sorting<'a> {
         };
         for document in documents {
             let is_part = || is_found && is_partial(text.below_root(), &document.raw);
-            let why = Skip::of_document(name, &document.raw).or(of_role);
+            let why = Skip::of_document(name, &document).or(of_role);
             let why = why.or_else(|| is_part().then_some(Skip::Partial));
             let line = (!is_one).then_some(document.line);
             let Some(why) = why else {

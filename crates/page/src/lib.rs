@@ -31,6 +31,7 @@ mod respond;
 mod review_tab;
 mod service_line;
 mod services;
+mod side_by_side;
 #[cfg(test)]
 mod tests;
 mod what_if;

@@ -26,9 +26,10 @@ use crate::{
     reasons::{self, Lead},
     remedy,
     request::{Look, PageRequest, Tab},
-    review_tab,
+    review_tab::{PageReview, ReviewTexts},
     service_line::ServiceLine,
     services,
+    side_by_side::both,
     what_if::{self, After, Before},
 };
 
@@ -63,12 +64,21 @@ pub fn answer(body: &str, source: &Source<'_>) -> Result<PageAnswer, PageFault> 
     if text.is_empty() {
         return Ok(answer);
     }
-    let inventory = cluster::read(text, source)?;
+    let texts = (look.tab == Tab::Review).then(|| ReviewTexts::of(text, look.object, source));
+    let (inventory, review) = match &texts {
+        None => (cluster::read(text, source), None),
+        // Each needs the objects in a form of its own.
+        Some(texts) => {
+            let (inventory, review) = both(source.threads, || cluster::read(text, source), || texts.review());
+            (inventory, Some(review))
+        }
+    };
+    let (inventory, review) = (inventory?, review.transpose()?);
     answer.objects = objects_as_json(text, &inventory, source)?;
     let index = cluster::index(&inventory);
     let options = Options { compat: look.release, ..Options::default() };
     let cluster = Cluster::new(&inventory, &index, options, source);
-    Answering { text, look: &look, objects: &inventory, cluster: &cluster }.fill(&mut answer)?;
+    Answering { text, look: &look, objects: &inventory, cluster: &cluster, review }.fill(&mut answer)?;
     source.interrupt.check()?;
     Ok(answer)
 }
@@ -122,11 +132,13 @@ struct Answering<'a, 'c> {
     look: &'a Look<'a>,
     objects: &'a Inventory,
     cluster: &'a Cluster<'c>,
+    /// What the tab `Review` shows, if it is the one.
+    review: Option<PageReview<'a>>,
 }
 
 impl Answering<'_, '_> {
     fn fill(&self, answer: &mut PageAnswer) -> Result<(), PageFault> {
-        let Self { look, cluster, .. } = *self;
+        let (look, cluster) = (self.look, self.cluster);
         answer.has_objects = true;
         let lines = services::lines(cluster);
         cluster.source.interrupt.check()?;
@@ -148,7 +160,7 @@ impl Answering<'_, '_> {
                 answer.changes = outcome.kept;
                 after = outcome.after;
             }
-            Tab::Review => review_tab::write(&mut answer.panel, self.text, look.object, &title, cluster.source)?,
+            Tab::Review => self.write_review(&mut answer.panel, &title),
             Tab::Node => {
                 let tab = NodeTab { cluster, entry, explanation, lines: &lines, scheme: look.scheme };
                 tab.write(&mut answer.panel, &look.node);
@@ -172,11 +184,15 @@ impl Answering<'_, '_> {
         Ok(())
     }
 
+    fn write_review(&self, html: &mut Html, service: &str) {
+        self.review.iter().for_each(|review| review.write(html, self.look.object, service));
+    }
+
     /// Shows what is wrong with objects that have no Service. If nothing is, there is nothing to show.
     fn without_service(&self, answer: &mut PageAnswer) -> Result<(), PageFault> {
         let findings = self.cluster.other_findings();
-        if self.look.tab == Tab::Review {
-            review_tab::write(&mut answer.panel, self.text, self.look.object, "", self.cluster.source)?;
+        if self.review.is_some() {
+            self.write_review(&mut answer.panel, "");
         } else if findings.iter().all(|finding| finding.severity == Severity::Info) {
             return Err(PageFault::NoService);
         } else {

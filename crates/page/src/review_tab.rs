@@ -6,7 +6,7 @@ use roster_admission::offline_review::OfflineReview;
 use roster_engine::{model::defaults::DEFAULT_NAMESPACE, phrase::counted, reason::Severity};
 use roster_lint::{
     FileFinding, FileOrigin, FindingEffect, InputFile, LintOptions, ManifestTexts, Report, ReviewedObject,
-    SortedManifests, review,
+    SortedManifests, UnreadableFile, review,
 };
 use roster_manifests::decode::Source;
 
@@ -20,71 +20,94 @@ use crate::{
 /// The name of the input in findings.
 const INPUT: &str = "input";
 
-/// Writes the tab. `object` is about to be written; if it is empty, the objects of the text are.
-pub(crate) fn write(
-    html: &mut Html,
-    text: &str,
-    object: &str,
-    service: &str,
-    source: &Source<'_>,
-) -> Result<(), PageFault> {
-    form(html, object);
-    let source = Source { finds_refused: false, ..*source };
-    let known = texts(text, source);
-    let known = known.sorted(PathBuf::new());
-    let written = texts(object, source);
-    let (reviewed, stored): (SortedManifests<'_>, Vec<InputFile<'_>>) = if object.trim().is_empty() {
-        (known, Vec::new())
-    } else {
-        (written.sorted(PathBuf::new()), known.manifests.files)
-    };
-    for unreadable in reviewed.unreadable.iter().take(MAX_FINDINGS) {
-        html.leaf("p", &[("class", "problem")], unreadable);
+/// The texts of a review.
+pub(crate) struct ReviewTexts<'s> {
+    source: Source<'s>,
+    /// The objects of the input.
+    known: ManifestTexts<'s>,
+    /// The object that is about to be written. If there is none, those of the input are.
+    written: Option<ManifestTexts<'s>>,
+}
+
+impl<'s> ReviewTexts<'s> {
+    /// The texts of the input and of the object that is about to be written, which may be empty.
+    pub(crate) fn of(text: &str, object: &str, source: &Source<'s>) -> Self {
+        // The review has findings of its own about what an API server refuses.
+        let source = Source { finds_refused: false, ..*source };
+        let written = (!object.trim().is_empty()).then(|| texts(object, source));
+        Self { source, known: texts(text, source), written }
     }
-    // The values of an object take many times its text, and an API server stores none that is so long. As JSON, an object may be
-    // longer than it was in YAML.
-    let mut documents = reviewed.manifests.files.iter().chain(&stored).flat_map(|file| &file.documents);
-    if documents.any(|document| document.raw.get().len() > 2 * MAX_OBJECT) {
-        return Err(PageFault::ObjectTooLong);
+
+    /// Reviews the objects.
+    pub(crate) fn review(&self) -> Result<PageReview<'_>, PageFault> {
+        let known = self.known.sorted(PathBuf::new());
+        let (reviewed, stored): (SortedManifests<'_>, Vec<InputFile<'_>>) = match &self.written {
+            None => (known, Vec::new()),
+            Some(written) => (written.sorted(PathBuf::new()), known.manifests.files),
+        };
+        // The values of an object take many times its text, and an API server stores none that is so long. As JSON, an object may be
+        // longer than it was in YAML.
+        let mut documents = reviewed.manifests.files.iter().chain(&stored).flat_map(|file| &file.documents);
+        if documents.any(|document| document.raw.get().len() > 2 * MAX_OBJECT) {
+            return Err(PageFault::ObjectTooLong);
+        }
+        let options = LintOptions { stored: &stored, ..LintOptions::of(self.source, DEFAULT_NAMESPACE, MAX_FINDINGS) };
+        let report = review(reviewed.manifests, &options)?;
+        Ok(PageReview { report, unreadable: reviewed.unreadable, is_written: self.written.is_some() })
     }
-    let options = LintOptions { stored: &stored, ..LintOptions::of(source, DEFAULT_NAMESPACE, MAX_FINDINGS) };
-    let report = review(reviewed.manifests, &options)?;
-    write_notes(html, &report);
-    let mut answers: Vec<(&ReviewedObject<'_>, &OfflineReview)> = report.answers().collect();
-    let is_plain = |of: &(&ReviewedObject<'_>, &OfflineReview)| {
-        let is_whole = of.0.unchecked_rules(of.1).next().is_none();
-        is_whole && of.1.allowed && of.0.answer_findings().next().is_none() && of.1.decision.patch.is_empty()
-    };
-    let is_written = !object.trim().is_empty();
-    let is_chosen =
-        |of: &ReviewedObject<'_>| is_written || service.split_once('/') == Some((&of.key.namespace, &of.key.name));
-    // Stable: objects stay in their order.
-    answers.sort_by_key(|of| (!is_chosen(of.0), is_plain(of), of.1.allowed));
-    let (shown, plain): (Vec<_>, Vec<_>) = answers.into_iter().partition(|of| is_chosen(of.0) || !is_plain(of));
-    if shown.is_empty() && plain.is_empty() {
-        html.leaf(
-            "p",
-            &[("class", "empty")],
-            "The webhook reviews Services, Endpoints and EndpointSlices; there are none.",
-        );
+}
+
+/// The answers of a review.
+pub(crate) struct PageReview<'a> {
+    report: Report<'a>,
+    unreadable: Vec<UnreadableFile<'a>>,
+    /// Whether they are for the object that is about to be written.
+    is_written: bool,
+}
+
+impl PageReview<'_> {
+    /// Writes the tab. `object` is the text of the object that is about to be written, and `service` the chosen Service.
+    pub(crate) fn write(&self, html: &mut Html, object: &str, service: &str) {
+        form(html, object);
+        for unreadable in self.unreadable.iter().take(MAX_FINDINGS) {
+            html.leaf("p", &[("class", "problem")], unreadable);
+        }
+        write_notes(html, &self.report);
+        let mut answers: Vec<(&ReviewedObject<'_>, &OfflineReview)> = self.report.answers().collect();
+        let is_plain = |of: &(&ReviewedObject<'_>, &OfflineReview)| {
+            let is_whole = of.0.unchecked_rules(of.1).next().is_none();
+            is_whole && of.1.allowed && of.0.answer_findings().next().is_none() && of.1.decision.patch.is_empty()
+        };
+        let is_chosen = |of: &ReviewedObject<'_>| {
+            self.is_written || service.split_once('/') == Some((&of.key.namespace, &of.key.name))
+        };
+        // Stable: objects stay in their order.
+        answers.sort_by_key(|of| (!is_chosen(of.0), is_plain(of), of.1.allowed));
+        let (shown, plain): (Vec<_>, Vec<_>) = answers.into_iter().partition(|of| is_chosen(of.0) || !is_plain(of));
+        if shown.is_empty() && plain.is_empty() {
+            html.leaf(
+                "p",
+                &[("class", "empty")],
+                "The webhook reviews Services, Endpoints and EndpointSlices; there are none.",
+            );
+        }
+        // What is chosen is sorted to the front.
+        let of_service = shown.iter().take_while(|of| is_chosen(of.0)).count();
+        let (chosen, others) = shown.split_at(of_service);
+        section(html, if self.is_written { "What you write" } else { "This Service" }, chosen);
+        section(html, "Other objects", others);
+        let more = [chosen, others].map(|part| part.len().saturating_sub(MAX_ROWS)).iter().sum();
+        if more > 0 {
+            html.leaf("p", &[("class", "more")], format_args!("and {} with findings", counted(more, "more object")));
+        }
+        if !plain.is_empty() {
+            html.leaf(
+                "p",
+                &[("class", "more")],
+                format_args!("{} allowed without a finding.", counted(plain.len(), "other object")),
+            );
+        }
     }
-    // What is chosen is sorted to the front.
-    let of_service = shown.iter().take_while(|of| is_chosen(of.0)).count();
-    let (chosen, others) = shown.split_at(of_service);
-    section(html, if is_written { "What you write" } else { "This Service" }, chosen);
-    section(html, "Other objects", others);
-    let more = [chosen, others].map(|part| part.len().saturating_sub(MAX_ROWS)).iter().sum();
-    if more > 0 {
-        html.leaf("p", &[("class", "more")], format_args!("and {} with findings", counted(more, "more object")));
-    }
-    if !plain.is_empty() {
-        html.leaf(
-            "p",
-            &[("class", "more")],
-            format_args!("{} allowed without a finding.", counted(plain.len(), "other object")),
-        );
-    }
-    Ok(())
 }
 
 /// What is wrong with what is in force, and what was not checked.

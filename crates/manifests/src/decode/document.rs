@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, ops::Range, sync::OnceLock};
 
-use roster_engine::model::json::{pointer::Pointer, raw::ObjectIdentity};
+use roster_engine::model::json::{
+    pointer::Pointer,
+    raw::{JsonMembers, ObjectIdentity},
+};
 use serde_json::value::RawValue;
 
 use super::{error::Position, field_places, hidden_objects, repeated_keys};
@@ -70,6 +73,17 @@ impl<'a> Document<'a> {
     /// What the object calls itself. To read it takes a pass over the object, and each document takes only one.
     pub fn identity(&self) -> &ObjectIdentity {
         self.identity.get_or_init(|| ObjectIdentity::of(&self.raw))
+    }
+
+    /// Opens the object. What it calls itself is read in the same pass.
+    ///
+    /// # Errors
+    ///
+    /// It is not a JSON object.
+    pub fn open(&self) -> serde_json::Result<JsonMembers<'_>> {
+        let members = JsonMembers::read(&self.raw)?;
+        self.identity.get_or_init(|| ObjectIdentity::of_members(&members));
+        Ok(members)
     }
 
     /// The same object without what later keys of the same name replace. [`objects`](super::objects()) reports these keys. A

@@ -18,8 +18,8 @@ use roster_engine::{
     reason::{Finding, Reason},
 };
 use serde::{
-    Deserialize, Deserializer,
-    de::{MapAccess, SeqAccess, Visitor},
+    Deserializer,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{json, value::RawValue};
 
@@ -161,54 +161,113 @@ fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta, most: usize) -> Option<Vec<&'a
     if !of.kind.ends_with("List") {
         return None;
     }
-    let ListItems(items) = serde_json::from_str(raw.get()).ok()?;
-    let items = items?;
-    if items.get() == "null" { Some(Vec::new()) } else { raw_list(items, most).ok() }
+    serde_json::Deserializer::from_str(raw.get()).deserialize_map(ListMembers { most }).ok()?
 }
 
-/// The `items` of a list; of several, the last. Other members take no memory.
-struct ListItems<'a>(Option<&'a RawValue>);
+/// Reads the `items` of a list; of several, the last. Other members take no memory. `None` if there are none, or no list.
+struct ListMembers {
+    most: usize,
+}
 
-impl<'de> Deserialize<'de> for ListItems<'de> {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = ListItems<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ListItems<'de>, A::Error> {
-                let mut items = None;
-                while let Some(name) = map.next_key::<String>()? {
-                    let value = map.next_value()?;
-                    items = if name == "items" { Some(value) } else { items };
-                }
-                Ok(ListItems(items))
+impl<'de> Visitor<'de> for ListMembers {
+    type Value = Option<Vec<&'de RawValue>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut items = None;
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "items" {
+                items = map.next_value_seed(MaybeItems { most: self.most })?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
             }
         }
-        d.deserialize_map(Members)
+        Ok(items)
+    }
+}
+
+/// Reads the `items` of a list, if they are one.
+struct MaybeItems {
+    most: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for MaybeItems {
+    type Value = Option<Vec<&'de RawValue>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MaybeItems {
+    type Value = Option<Vec<&'de RawValue>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Some(Vec::new()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        FirstElements { most: self.most }.visit_seq(list).map(Some)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        IgnoredAny.visit_map(map).map(|_| None)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(None)
     }
 }
 
 /// The first elements of a list, one more than `most`: a list of numbers takes eight times the memory of its text.
 pub(super) fn raw_list(raw: &RawValue, most: usize) -> serde_json::Result<Vec<&RawValue>> {
-    struct First(usize);
-    impl<'de> Visitor<'de> for First {
-        type Value = Vec<&'de RawValue>;
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list")
-        }
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            let mut all = Vec::new();
-            while let Some(one) = list.next_element()? {
-                if all.len() <= self.0 {
-                    all.push(one);
-                }
-            }
-            Ok(all)
-        }
+    serde_json::Deserializer::from_str(raw.get()).deserialize_seq(FirstElements { most })
+}
+
+/// Reads the first elements of a list, one more than `most`.
+struct FirstElements {
+    most: usize,
+}
+
+impl<'de> Visitor<'de> for FirstElements {
+    type Value = Vec<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
     }
-    serde_json::Deserializer::from_str(raw.get()).deserialize_seq(First(most))
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(one) = list.next_element()? {
+            if all.len() <= self.most {
+                all.push(one);
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// The object with the type from its list: API servers omit it in lists. And how many bytes were added after the first one;
@@ -297,6 +356,12 @@ mod tests {
                 "apiVersion: v1\nkind: AList\nitems:\n- x: 1\n- kind: B\n",
                 Ok(vec![(4, r#"{"apiVersion":"v1","kind":"A","x":1}"#), (5, r#"{"kind":"B"}"#)]),
             ),
+            (
+                "{\"kind\":\"List\",\"items\":{\"a\":1},\"items\":5,\"items\":[{\"kind\":\"A\"}]}",
+                Ok(vec![(1, r#"{"kind":"A"}"#)]),
+            ),
+            ("{\"kind\":\"List\",\"items\":5}", Ok(vec![(1, r#"{"kind":"List","items":5}"#)])),
+            ("{\"kind\":\"List\",\"items\":null}", Ok(vec![])),
             ("[{\"kind\":\"A\"},\n5]", Ok(vec![(1, r#"{"kind":"A"}"#), (2, "5")])),
             ("{\"kind\":\"List\",\"items\":5}", Ok(vec![(1, r#"{"kind":"List","items":5}"#)])),
             ("{\"kind\":\"List\",\"items\":null}", Ok(vec![])),

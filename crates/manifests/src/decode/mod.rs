@@ -24,6 +24,7 @@ mod first_documents;
 mod hidden_objects;
 pub(crate) mod ignored_scalars;
 mod input;
+mod key_scan;
 mod kind;
 mod object;
 mod repeated_keys;

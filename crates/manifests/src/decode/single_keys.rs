@@ -12,7 +12,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::ignored_scalars::ignore_scalars;
+use super::{ignored_scalars::ignore_scalars, key_scan};
 
 /// Larger texts are not searched: an API server stores 1.5 MiB.
 const MAX_SEARCHED: usize = 2 << 20;
@@ -83,6 +83,11 @@ impl SingleKeys {
 
     /// The same of a text of any length. The search may take ten times its memory.
     pub(crate) fn of_any_length(text: &str) -> Option<Self> {
+        if key_scan::may_repeat(text) { Self::search(text) } else { None }
+    }
+
+    /// The same by a search, which takes several times as long as a [scan](key_scan::may_repeat).
+    pub(super) fn search(text: &str) -> Option<Self> {
         let mut repeats = Repeats::of(text);
         let mut json = serde_json::Deserializer::from_str(text);
         let value = RepeatSearch { at: Pointer::At(""), repeats: &mut repeats };

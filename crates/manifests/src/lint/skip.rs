@@ -15,7 +15,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::ClusterTests;
-use crate::decode::ignored_scalars::ignore_scalars;
+use crate::decode::{Document, ignored_scalars::ignore_scalars};
 
 /// Why a file or a document is not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -54,8 +54,9 @@ pub enum Skip {
 
 impl Skip {
     /// Why a document is not checked; `None` if it is a manifest.
-    pub fn of_document(file: &str, object: &RawValue) -> Option<Self> {
-        let Ok(members) = JsonMembers::read(object) else { return Some(Self::NotManifest) };
+    pub fn of_document(file: &str, document: &Document<'_>) -> Option<Self> {
+        let Ok(members) = document.open() else { return Some(Self::NotManifest) };
+        let object = &document.raw;
         let (api_version, kind) = (members.text("apiVersion"), members.text("kind"));
         let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
         if super::is_kustomization(name) || api_version.starts_with("kustomize.config.k8s.io/") {
@@ -525,7 +526,7 @@ mod tests {
             ),
         ] {
             let raw = serde_json::value::to_raw_value(&object).unwrap();
-            assert_eq!(Skip::of_document(file, &raw), want, "{file} {object}");
+            assert_eq!(Skip::of_document(file, &Document::within(raw.get(), &raw)), want, "{file} {object}");
         }
     }
 

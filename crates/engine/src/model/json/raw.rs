@@ -268,13 +268,21 @@ pub struct ObjectIdentity {
     pub group: Text,
     /// Whether the API server makes its name: it has only a `generateName`.
     pub is_name_generated: bool,
+    /// Whether it has a kind, and its type, name and namespace are strings where they are present.
+    pub is_sound: bool,
 }
 
 impl ObjectIdentity {
     /// Reads the identity of an object.
     pub fn of(raw: &RawValue) -> Self {
-        let object = JsonMembers::read(raw).unwrap_or_default();
-        let metadata = object.get("metadata").and_then(JsonNode::open).unwrap_or_default();
+        Self::of_members(&JsonMembers::read(raw).unwrap_or_default())
+    }
+
+    /// Reads the identity of an opened object.
+    pub fn of_members(object: &JsonMembers<'_>) -> Self {
+        let opened = object.get("metadata").map(|metadata| (metadata.is_null(), metadata.open()));
+        let is_metadata_sound = matches!(opened, None | Some((true, _) | (_, Some(_))));
+        let metadata = opened.and_then(|(_, members)| members).unwrap_or_default();
         let short = |text: Cow<'_, str>| text.chars().take(253).collect::<String>().into();
         let (name, generated) = (metadata.text("name"), metadata.text("generateName"));
         let is_name_generated = name.is_empty() && !generated.is_empty();
@@ -285,7 +293,11 @@ impl ObjectIdentity {
         };
         let api_version = object.text("apiVersion");
         let group = api_version.split_once('/').map_or_else(Text::default, |(group, _)| group.into());
-        Self { key, group, is_name_generated }
+        let texts = [(object, "apiVersion"), (object, "kind"), (&metadata, "name"), (&metadata, "namespace")];
+        let is_text = |node: &JsonNode<'_>| node.is_null() || node.text().is_some();
+        let are_texts = texts.into_iter().all(|(members, field)| members.get(field).is_none_or(is_text));
+        let is_sound = is_metadata_sound && are_texts && !key.kind.is_empty();
+        Self { key, group, is_name_generated, is_sound }
     }
 }
 

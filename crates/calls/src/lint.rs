@@ -26,7 +26,7 @@ fn of_body(posted: &PostedBody<'_>, params: &Params) -> Result<Answer, Problem> 
     let defaults = Defaults { namespace: DEFAULT_NAMESPACE, ..params.defaults() };
     let source = Source { defaults, finds_refused: false, ..source };
     let mut texts = ManifestTexts::new(source);
-    texts.add(source.name.to_owned(), text.as_bytes(), FileOrigin::Apart);
+    texts.add_text(source.name.to_owned(), text, FileOrigin::Apart);
     posted.interrupt.check()?;
     let sorted = texts.sorted(PathBuf::new());
     refuse_unreadable(&sorted)?;

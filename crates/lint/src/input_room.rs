@@ -25,16 +25,33 @@ impl InputRoom {
     }
 
     /// The text of a file, if there is room for it.
-    pub(crate) fn text(&mut self, input: impl Read + Send, source: &Source<'_>) -> Result<ReadableText, DecodeError> {
-        let most = source.max_object_bytes.min(self.bytes);
-        let read = decode::readable_text(input, &Source { max_object_bytes: most, ..*source })?;
+    pub(crate) fn text(
+        &mut self,
+        input: impl Read + Send,
+        source: &Source<'_>,
+    ) -> Result<ReadableText<'static>, DecodeError> {
+        let source = self.limited(source);
+        self.take(decode::readable_text(input, &source)?, &source)
+    }
+
+    /// The same of a text in memory.
+    pub(crate) fn text_of<'t>(&mut self, text: &'t str, source: &Source<'_>) -> Result<ReadableText<'t>, DecodeError> {
+        let source = self.limited(source);
+        self.take(decode::readable_text_of(text, &source)?, &source)
+    }
+
+    fn limited<'l>(&self, source: &Source<'l>) -> Source<'l> {
+        Source { max_object_bytes: source.max_object_bytes.min(self.bytes), ..*source }
+    }
+
+    fn take<'t>(&mut self, read: ReadableText<'t>, source: &Source<'_>) -> Result<ReadableText<'t>, DecodeError> {
         // JSON may be longer than YAML.
         let left = self.bytes.checked_sub(read.json.len());
         let full = || DecodeError {
             input: source.name.to_owned(),
             line: 1,
             column: 1,
-            reason: DecodeReason::TooLarge(most as u64),
+            reason: DecodeReason::TooLarge(source.max_object_bytes as u64),
         };
         self.bytes = left.ok_or_else(full)?;
         Ok(read)

@@ -1,6 +1,7 @@
 //! The files of a directory that mixes manifests with charts, kustomizations and other YAML.
 
 use std::{
+    borrow::Cow,
     collections::HashSet,
     io::Read,
     path::{Path, PathBuf},
@@ -35,7 +36,7 @@ pub enum FileOrigin {
 pub struct ManifestTexts<'s> {
     source: Source<'s>,
     room: InputRoom,
-    texts: Vec<ManifestText>,
+    texts: Vec<ManifestText<'s>>,
     skipped: Vec<SkippedText>,
 }
 
@@ -48,9 +49,9 @@ pub(crate) struct SkippedText {
 
 /// A file and its text.
 #[derive(Debug)]
-pub(crate) struct ManifestText {
+pub(crate) struct ManifestText<'t> {
     pub(crate) name: String,
-    pub(crate) json: String,
+    pub(crate) json: Cow<'t, str>,
     /// The format in which it is written.
     pub(crate) format: InputFormat,
     /// What of the file cannot be read, and why.
@@ -65,8 +66,8 @@ pub(crate) struct ManifestText {
 }
 
 /// What a file is.
-enum ReadFile {
-    Text(ManifestText),
+enum ReadFile<'t> {
+    Text(ManifestText<'t>),
     Skipped(SkippedText),
 }
 
@@ -78,7 +79,18 @@ impl<'s> ManifestTexts<'s> {
 
     /// Adds a file. Returns whether it has any text.
     pub fn add(&mut self, name: String, input: impl Read + Send, origin: FileOrigin) -> bool {
-        match read_text(name, input, origin, &mut self.room, &self.source) {
+        let read = self.room.text(input, &Source { name: &name, ..self.source });
+        self.keep(name, read, origin)
+    }
+
+    /// Adds a file whose text is in memory. Returns whether it has any.
+    pub fn add_text(&mut self, name: String, text: &'s str, origin: FileOrigin) -> bool {
+        let read = self.room.text_of(text, &Source { name: &name, ..self.source });
+        self.keep(name, read, origin)
+    }
+
+    fn keep(&mut self, name: String, read: Result<ReadableText<'s>, DecodeError>, origin: FileOrigin) -> bool {
+        match read_file(name, read, origin, &self.source) {
             ReadFile::Text(text) => self.texts.push(text),
             ReadFile::Skipped(file) => {
                 let is_empty = file.file.why == Skip::Empty;
@@ -114,9 +126,9 @@ impl<'s> ManifestTexts<'s> {
     pub fn sorted(&self, directory: PathBuf) -> SortedManifests<'_> {
         let mut sorting = Sorting::new(Kustomizations::new(directory), self.source);
         let names: Vec<&str> = self.texts.iter().map(|text| text.name.as_str()).collect();
-        let in_order: Vec<&ManifestText> = Units::order(&names).into_iter().map(|text| &self.texts[text]).collect();
+        let in_order: Vec<&ManifestText<'_>> = Units::order(&names).into_iter().map(|text| &self.texts[text]).collect();
         let mut room = InputRoom::of(&self.source);
-        let read: Vec<(&ManifestText, Vec<Document<'_>>)> =
+        let read: Vec<(&ManifestText<'_>, Vec<Document<'_>>)> =
             in_order.into_iter().map(|text| (text, sorting.read(text, &mut room))).collect();
         if self.source.check_interrupt().is_err() {
             return SortedManifests::default();
@@ -135,7 +147,7 @@ impl<'s> ManifestTexts<'s> {
     }
 }
 
-impl ManifestText {
+impl ManifestText<'_> {
     /// The name within the directory that was given.
     pub(crate) fn below_root(&self) -> &str {
         self.name.get(self.root..).unwrap_or(&self.name)
@@ -143,32 +155,30 @@ impl ManifestText {
 
     /// A file of which nothing can be read.
     fn unread(name: String, place: UnreadablePlace, origin: FileOrigin) -> Self {
-        let (json, format) = (String::new(), InputFormat::Auto);
+        let (json, format) = (Cow::default(), InputFormat::Auto);
         Self { name, json, format, errors: vec![place], limit: None, skipped: Vec::new(), origin, root: 0 }
     }
 }
 
-/// Reads the text of a file.
-fn read_text(
+/// What a file is whose text was read.
+fn read_file<'t>(
     name: String,
-    input: impl Read + Send,
+    read: Result<ReadableText<'t>, DecodeError>,
     origin: FileOrigin,
-    room: &mut InputRoom,
     source: &Source<'_>,
-) -> ReadFile {
-    let ReadableText { json, format, broken, limit, is_template } =
-        match room.text(input, &Source { name: &name, ..*source }) {
-            Ok(read) => read,
-            Err(DecodeError { reason: DecodeReason::Io(error), .. }) => {
-                return ReadFile::Text(ManifestText::unread(name, UnreadablePlace::whole(error.to_string()), origin));
-            }
-            Err(error) => return ReadFile::Text(ManifestText::unread(name, UnreadablePlace::of(&error), origin)),
-        };
+) -> ReadFile<'t> {
+    let ReadableText { json, format, broken, limit, is_template } = match read {
+        Ok(read) => read,
+        Err(DecodeError { reason: DecodeReason::Io(error), .. }) => {
+            return ReadFile::Text(ManifestText::unread(name, UnreadablePlace::whole(error.to_string()), origin));
+        }
+        Err(error) => return ReadFile::Text(ManifestText::unread(name, UnreadablePlace::of(&error), origin)),
+    };
     let whole = |why, text: Option<String>| {
         ReadFile::Skipped(SkippedText { file: SkippedFile::whole(&name, why), template: text })
     };
     if is_template {
-        return whole(Skip::Template, Some(json));
+        return whole(Skip::Template, Some(json.into_owned()));
     }
     let is_empty = json.trim_ascii().is_empty();
     if broken.is_empty() && is_empty && limit.is_none() {

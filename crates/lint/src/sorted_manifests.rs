@@ -56,7 +56,7 @@ impl<'a> Sorting<'a> {
     }
 
     /// Notes what the documents of a file say of other files.
-    pub(crate) fn note(&mut self, text: &ManifestText, documents: &[Document<'_>]) {
+    pub(crate) fn note(&mut self, text: &ManifestText<'_>, documents: &[Document<'_>]) {
         for document in documents {
             self.kustomizations.add(&text.name, &document.raw);
         }
@@ -69,7 +69,7 @@ impl<'a> Sorting<'a> {
     }
 
     /// The documents of a file that can be read.
-    pub(crate) fn read(&mut self, text: &'a ManifestText, room: &mut InputRoom) -> Vec<Document<'a>> {
+    pub(crate) fn read(&mut self, text: &'a ManifestText<'_>, room: &mut InputRoom) -> Vec<Document<'a>> {
         let source = Source { name: &text.name, format: text.format, ..self.source };
         let (documents, error) = room.documents(&text.json, &source);
         text.skipped.iter().for_each(|skipped| self.skip_text(skipped));
@@ -96,7 +96,7 @@ impl<'a> Sorting<'a> {
     }
 
     /// Keeps the manifests among the documents of a file.
-    pub(crate) fn sort(&mut self, text: &'a ManifestText, documents: Vec<Document<'a>>) {
+    pub(crate) fn sort(&mut self, text: &'a ManifestText<'_>, documents: Vec<Document<'a>>) {
         let name = &text.name;
         let is_found = text.origin == FileOrigin::Found;
         let role = if is_found { self.kustomizations.role(name) } else { FileRole::Plain };

@@ -31,7 +31,7 @@ pub(crate) struct ReviewTexts<'s> {
 
 impl<'s> ReviewTexts<'s> {
     /// The texts of the input and of the object that is about to be written, which may be empty.
-    pub(crate) fn of(text: &str, object: &str, source: &Source<'s>) -> Self {
+    pub(crate) fn of(text: &'s str, object: &'s str, source: &Source<'s>) -> Self {
         // The review has findings of its own about what an API server refuses.
         let source = Source { finds_refused: false, ..*source };
         let written = (!object.trim().is_empty()).then(|| texts(object, source));
@@ -125,10 +125,10 @@ fn write_notes(html: &mut Html, report: &Report<'_>) {
 }
 
 /// The text as manifests.
-fn texts<'s>(text: &str, source: Source<'s>) -> ManifestTexts<'s> {
+fn texts<'s>(text: &'s str, source: Source<'s>) -> ManifestTexts<'s> {
     let mut texts = ManifestTexts::new(source);
     if !text.trim().is_empty() {
-        texts.add(INPUT.to_owned(), text.as_bytes(), FileOrigin::Apart);
+        texts.add_text(INPUT.to_owned(), text, FileOrigin::Apart);
     }
     texts
 }

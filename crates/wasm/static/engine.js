@@ -1,5 +1,5 @@
 // The engine of the playground: a worker that answers the page with roster.wasm, as a server does. The page sends
-// {id, call, body} and gets {id, status, text}.
+// {id, call, body} and gets {id, status, text}. The body is a string or a Blob.
 "use strict";
 
 const compiled = fetch("roster.wasm").then(async (response) => {
@@ -13,7 +13,7 @@ async function answer(call, body) {
   instance ??= await WebAssembly.instantiate(await compiled);
   const { memory, roster_allocate, roster_call, roster_free } = instance.exports;
   const head = JSON.stringify({ call, contentType: "application/json" });
-  const request = new TextEncoder().encode(`${head}\n${body}`);
+  const request = new Uint8Array(await new Blob([head, "\n", body]).arrayBuffer());
   const address = roster_allocate(request.length) >>> 0;
   if (address === 0) return { status: 413, text: JSON.stringify({ detail: "The objects are too large." }) };
   new Uint8Array(memory.buffer, address, request.length).set(request);

@@ -66,7 +66,7 @@ pub(super) fn as_json<'t>(text: &'t str, argument: &'static str) -> Result<Cow<'
 pub(super) fn lint<T>(text: &str, namespace: &str, see: impl FnOnce(&LintRun<'_>) -> T) -> Result<T, ToolError> {
     let source = source(namespace, false);
     let mut texts = ManifestTexts::new(source);
-    texts.add(source.name.to_owned(), text.as_bytes(), FileOrigin::Apart);
+    texts.add_text(source.name.to_owned(), text, FileOrigin::Apart);
     let options = lint_options(namespace, &[]);
     let run = roster_lint::check(texts.sorted(PathBuf::new()), &options);
     let mut run = run.map_err(|error| unreadable("objects", &error))?;

@@ -2,7 +2,7 @@
 //!
 //! The whole text is in memory, and the objects are slices of it. The reader of inventories holds one object at a time.
 
-use std::{borrow::Cow, fmt, io::Read};
+use std::{borrow::Cow, io::Read};
 
 use roster_admission::policy::{self, Policies};
 use roster_engine::{
@@ -17,10 +17,6 @@ use roster_engine::{
     },
     reason::{Finding, Reason},
 };
-use serde::{
-    Deserializer,
-    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
 use serde_json::{json, value::RawValue};
 
 use super::{
@@ -29,6 +25,7 @@ use super::{
     error::{DecodeError, DecodeReason, Position},
     hidden_objects, input,
     kind::TypeMeta,
+    list_items::{items_of, whole_list},
     object::{self, DecodeContext, ObjectPlace},
     repeated_keys,
     source::{InputFormat, Source},
@@ -98,6 +95,12 @@ pub fn readable_documents<'a>(json: &'a str, source: &Source<'_>) -> (Vec<Docume
         InputFormat::Auto => !input::is_named_json(source.name),
     };
     let mut all = Documents { json, source, is_block, seen: Position::START, until: 0, list: Vec::new() };
+    if let Some((of, items)) = whole_list(json, source.max_objects) {
+        let meta = of.of_items();
+        let added =
+            source.check_interrupt().and_then(|()| items.into_iter().try_for_each(|item| all.add(item, &meta, 1)));
+        return (all.list, added.err());
+    }
     for value in serde_json::Deserializer::from_str(json).into_iter::<&'a RawValue>() {
         let value = value.map_err(|e| Position::START.of(&e).error(source.name, DecodeReason::Json(message(&e))));
         let interrupted = source.check_interrupt();
@@ -150,123 +153,6 @@ impl<'a> Documents<'a, '_> {
             self.until = start;
         }
         self.seen
-    }
-}
-
-/// The first objects of a list, one more than `most`; `None` for other objects.
-fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta, most: usize) -> Option<Vec<&'a RawValue>> {
-    if raw.get().starts_with('[') {
-        return raw_list(raw, most).ok();
-    }
-    if !of.kind.ends_with("List") {
-        return None;
-    }
-    serde_json::Deserializer::from_str(raw.get()).deserialize_map(ListMembers { most }).ok()?
-}
-
-/// Reads the `items` of a list; of several, the last. Other members take no memory. `None` if there are none, or no list.
-struct ListMembers {
-    most: usize,
-}
-
-impl<'de> Visitor<'de> for ListMembers {
-    type Value = Option<Vec<&'de RawValue>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut items = None;
-        while let Some(name) = map.next_key::<String>()? {
-            if name == "items" {
-                items = map.next_value_seed(MaybeItems { most: self.most })?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(items)
-    }
-}
-
-/// Reads the `items` of a list, if they are one.
-struct MaybeItems {
-    most: usize,
-}
-
-impl<'de> DeserializeSeed<'de> for MaybeItems {
-    type Value = Option<Vec<&'de RawValue>>;
-
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
-        d.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MaybeItems {
-    type Value = Option<Vec<&'de RawValue>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Some(Vec::new()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-        FirstElements { most: self.most }.visit_seq(list).map(Some)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        IgnoredAny.visit_map(map).map(|_| None)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-}
-
-/// The first elements of a list, one more than `most`: a list of numbers takes eight times the memory of its text.
-pub(super) fn raw_list(raw: &RawValue, most: usize) -> serde_json::Result<Vec<&RawValue>> {
-    serde_json::Deserializer::from_str(raw.get()).deserialize_seq(FirstElements { most })
-}
-
-/// Reads the first elements of a list, one more than `most`.
-struct FirstElements {
-    most: usize,
-}
-
-impl<'de> Visitor<'de> for FirstElements {
-    type Value = Vec<&'de RawValue>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let mut all = Vec::new();
-        while let Some(one) = list.next_element()? {
-            if all.len() <= self.most {
-                all.push(one);
-            }
-        }
-        Ok(all)
     }
 }
 

@@ -64,12 +64,8 @@ pub(super) fn peek_text<'a>(mut input: AnyReader<'a>, source: &Source<'_>) -> Re
         whole = matches!(rest, Ok(count) if count < most);
         failed = rest.err();
     }
-    let format = format_of(&start, whole, source);
+    let format = format_of_start(&start, whole, source)?;
     let has_mark = start.starts_with(BYTE_ORDER_MARK);
-    let why = if format == TextFormat::Json { None } else { not_text(&start[..start.len().min(START)]) };
-    if let Some((at, why)) = why {
-        return Err(Position::START.after(&start[..at]).error(source.name, DecodeReason::Yaml(why.to_owned())));
-    }
     Ok(PeekedText { format, has_mark, reader: put_back(start, failed, input) })
 }
 
@@ -135,11 +131,32 @@ impl Read for LimitedReader<'_> {
 /// The UTF-8 byte order mark.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// The format of a text in memory, as [`peek_text`] finds it.
+pub(super) fn format_of_text(text: &str, source: &Source<'_>) -> Result<TextFormat, DecodeError> {
+    let space = text.len() - text.trim_ascii_start().len();
+    let end = text.len().min(space + PEEKED);
+    let start = &text.as_bytes()[..end];
+    let whole = end == text.len() || may_be_flow_style(start, source);
+    format_of_start(if whole { text.as_bytes() } else { start }, whole, source)
+}
+
+/// The format of a text that begins with `start`, if it is text.
+fn format_of_start(start: &[u8], whole: bool, source: &Source<'_>) -> Result<TextFormat, DecodeError> {
+    let format = format_of(start, whole, source);
+    let why = if format == TextFormat::Json { None } else { not_text(&start[..start.len().min(START)]) };
+    match why {
+        None => Ok(format),
+        Some((at, why)) => {
+            Err(Position::START.after(&start[..at]).error(source.name, DecodeReason::Yaml(why.to_owned())))
+        }
+    }
+}
+
 /// The format of a text that begins with `start`. `whole` says that there is no more.
 ///
 /// Flow style begins as JSON does. kubectl reads as YAML what is not JSON: so does this if the whole text is YAML. A text that is
 /// neither is broken JSON, unless its name and its first fault say that it is meant to be YAML.
-pub(super) fn format_of(start: &[u8], whole: bool, source: &Source<'_>) -> TextFormat {
+fn format_of(start: &[u8], whole: bool, source: &Source<'_>) -> TextFormat {
     let begins_as_json = begins_as_json(start);
     match source.format {
         InputFormat::Json => TextFormat::Json,

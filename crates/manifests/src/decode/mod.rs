@@ -26,6 +26,7 @@ pub(crate) mod ignored_scalars;
 mod input;
 mod key_scan;
 mod kind;
+mod list_items;
 mod object;
 mod repeated_keys;
 pub mod request;
@@ -57,7 +58,7 @@ pub use documents::{documents, objects, policies, readable_documents, record_unr
 pub use error::{DecodeError, DecodeReason};
 pub use source::{InputFormat, Source};
 pub use strict::object;
-pub use whole_text::{ReadableText, readable_text, text};
+pub use whole_text::{ReadableText, readable_text, readable_text_of, text};
 pub use yaml::{BrokenDocument, yaml_as_json};
 
 use crate::inventory::Inventory;
@@ -66,7 +67,7 @@ use source::TextFormat;
 
 /// Reads all objects of a text without a byte order mark into `into`, as [`read`] does. Of the limits of its length, only that of YAML applies.
 pub fn read_text(text: &str, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
-    match input::format_of(text.as_bytes(), true, source) {
+    match input::format_of_text(text, source)? {
         format @ TextFormat::Json => stream::read(Box::new(text.as_bytes()), format, source, into),
         format => {
             source.check_yaml(text)?;

@@ -1,6 +1,6 @@
 //! The text of a whole input, as JSON.
 
-use std::io::Read;
+use std::{borrow::Cow, io::Read};
 
 use super::{
     comment_template::is_template_in_comments,
@@ -22,9 +22,9 @@ pub fn text(input: impl Read + Send, source: &Source<'_>) -> Result<String, Deco
 
 /// The readable part of an input, as JSON.
 #[derive(Debug)]
-pub struct ReadableText {
+pub struct ReadableText<'t> {
     /// The whole JSON, or the YAML documents that can be read.
-    pub json: String,
+    pub json: Cow<'t, str>,
     /// The format in which it is written: that of YAML in flow style is JSON.
     pub format: InputFormat,
     /// The YAML documents that cannot be read.
@@ -36,16 +36,44 @@ pub struct ReadableText {
 }
 
 /// The same without the YAML documents that cannot be read, and these.
-pub fn readable_text(input: impl Read + Send, source: &Source<'_>) -> Result<ReadableText, DecodeError> {
+pub fn readable_text(input: impl Read + Send, source: &Source<'_>) -> Result<ReadableText<'static>, DecodeError> {
     let (text, format) = whole_text(input, source)?;
     if format == TextFormat::Json {
-        let (format, broken) = (InputFormat::Json, Vec::new());
-        return Ok(ReadableText { json: text, format, broken, limit: None, is_template: false });
+        Ok(ReadableText::json(text.into()))
+    } else {
+        Ok(ReadableText::yaml(&text, format, source))
     }
-    let (first, limit) = first_documents(&text, source);
-    let (json, broken) = documents_as_json(first, source);
-    let format = if format == TextFormat::Yaml { InputFormat::Yaml } else { InputFormat::Json };
-    Ok(ReadableText { json, format, broken, limit, is_template: is_template_in_comments(first) })
+}
+
+/// The same of a text in memory. JSON is not copied.
+pub fn readable_text_of<'t>(text: &'t str, source: &Source<'_>) -> Result<ReadableText<'t>, DecodeError> {
+    if text.len() > source.max_object_bytes {
+        return Err(too_large(source));
+    }
+    let format = input::format_of_text(text, source)?;
+    if format == TextFormat::Json {
+        return Ok(ReadableText::json(text.strip_prefix('\u{feff}').unwrap_or(text).into()));
+    }
+    source.check_yaml(text)?;
+    Ok(ReadableText::yaml(text, format, source))
+}
+
+impl<'t> ReadableText<'t> {
+    fn json(json: Cow<'t, str>) -> Self {
+        Self { json, format: InputFormat::Json, broken: Vec::new(), limit: None, is_template: false }
+    }
+
+    fn yaml(text: &str, format: TextFormat, source: &Source<'_>) -> Self {
+        let (first, limit) = first_documents(text, source);
+        let (json, broken) = documents_as_json(first, source);
+        let format = if format == TextFormat::Yaml { InputFormat::Yaml } else { InputFormat::Json };
+        Self { json: json.into(), format, broken, limit, is_template: is_template_in_comments(first) }
+    }
+}
+
+fn too_large(source: &Source<'_>) -> DecodeError {
+    let limit = u64::try_from(source.max_object_bytes).unwrap_or(u64::MAX);
+    Position::START.error(source.name, DecodeReason::TooLarge(limit))
 }
 
 /// The decompressed text of an input, and its format.
@@ -58,7 +86,7 @@ fn whole_text(input: impl Read + Send, source: &Source<'_>) -> Result<(String, T
         return Err(read_error(e, Position::START.after(&bytes), source.name));
     }
     if bytes.len() > source.max_object_bytes {
-        return Err(Position::START.error(source.name, DecodeReason::TooLarge(limit)));
+        return Err(too_large(source));
     }
     let text = String::from_utf8(bytes).map_err(|e| {
         let at = Position::START.after(&e.as_bytes()[..e.utf8_error().valid_up_to()]);

@@ -15,7 +15,7 @@ use super::{
     Open, Position, YamlAsJson, YamlError, compact, error,
     scalar::{NAMESPACE, quoted},
 };
-use crate::decode::documents::raw_list;
+use crate::decode::list_items::raw_list;
 
 /// What is wrong with other values of a merge key.
 pub(super) const WANTS_MAPPING: &str = "a merge key (<<) needs a mapping or a list of mappings";

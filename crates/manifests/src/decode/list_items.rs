@@ -1,0 +1,189 @@
+//! The objects of a list, as slices of its text.
+
+use std::fmt;
+
+use roster_engine::model::Text;
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use super::kind::TypeMeta;
+
+/// The type and the first objects, one more than `most`, of a text that is one list, as kubectl prints it. `None` for other texts,
+/// and for one that is not JSON.
+pub(super) fn whole_list(text: &str, most: usize) -> Option<(TypeMeta, Vec<&RawValue>)> {
+    let is_list = |of: &TypeMeta| of.kind.ends_with("List");
+    let first = TypeMeta::of(text, false);
+    // Most other objects say at their beginning what they are.
+    if !text.trim_ascii_start().starts_with('{') || first.is_complete() && !is_list(&first) {
+        return None;
+    }
+    let mut json = serde_json::Deserializer::from_str(text);
+    let ListMembers { of, items } = json.deserialize_map(ReadMembers { most }).ok()?;
+    json.end().ok()?;
+    let of = if first.is_complete() { first } else { of };
+    items.filter(|_| is_list(&of)).map(|items| (of, items))
+}
+
+/// The first objects of a list, one more than `most`; `None` for other objects.
+pub(super) fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta, most: usize) -> Option<Vec<&'a RawValue>> {
+    if raw.get().starts_with('[') {
+        return raw_list(raw, most).ok();
+    }
+    if !of.kind.ends_with("List") {
+        return None;
+    }
+    serde_json::Deserializer::from_str(raw.get()).deserialize_map(ReadMembers { most }).ok()?.items
+}
+
+/// What a list says. Of several members of a name, the last counts.
+#[derive(Default)]
+struct ListMembers<'a> {
+    of: TypeMeta,
+    /// `None` if there are none, or if they are no list.
+    items: Option<Vec<&'a RawValue>>,
+}
+
+/// Reads the members of a list. Others take no memory.
+struct ReadMembers {
+    most: usize,
+}
+
+impl<'de> Visitor<'de> for ReadMembers {
+    type Value = ListMembers<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut list = ListMembers::default();
+        while let Some(name) = map.next_key::<String>()? {
+            match name.as_str() {
+                "apiVersion" => list.of.api_version = map.next_value::<Option<Text>>()?.unwrap_or_default(),
+                "kind" => list.of.kind = map.next_value::<Option<Text>>()?.unwrap_or_default(),
+                "items" => list.items = map.next_value_seed(MaybeItems { most: self.most })?,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(list)
+    }
+}
+
+/// Reads the `items` of a list, if they are one.
+struct MaybeItems {
+    most: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for MaybeItems {
+    type Value = Option<Vec<&'de RawValue>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
+        d.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MaybeItems {
+    type Value = Option<Vec<&'de RawValue>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Some(Vec::new()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+        FirstElements { most: self.most }.visit_seq(list).map(Some)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        IgnoredAny.visit_map(map).map(|_| None)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+/// The first elements of a list, one more than `most`: a list of numbers takes eight times the memory of its text.
+pub(super) fn raw_list(raw: &RawValue, most: usize) -> serde_json::Result<Vec<&RawValue>> {
+    serde_json::Deserializer::from_str(raw.get()).deserialize_seq(FirstElements { most })
+}
+
+/// Reads the first elements of a list, one more than `most`.
+struct FirstElements {
+    most: usize,
+}
+
+impl<'de> Visitor<'de> for FirstElements {
+    type Value = Vec<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(one) = list.next_element()? {
+            if all.len() <= self.most {
+                all.push(one);
+            }
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_one_list_is_read_in_one_pass() {
+        let many = r#"{"items":[1,2,3,4,5],"kind":"List"}"#;
+        for (text, want) in [
+            (r#" {"apiVersion":"v1","items":[{"a":1},5],"kind":"PodList"} "#, Some(("v1", "PodList", r#"{"a":1} 5"#))),
+            (r#"{"kind":"PodList","apiVersion":null,"items":null}"#, Some(("", "PodList", ""))),
+            // As readers of the type say: the first ones if they stand at the beginning, and else the last ones.
+            (r#"{"kind":"PodList","apiVersion":"v1","items":[],"kind":"Pod"}"#, Some(("v1", "PodList", ""))),
+            (r#"{"items":[],"kind":"PodList","items":[1],"kind":"NodeList"}"#, Some(("", "NodeList", "1"))),
+            (many, Some(("", "List", "1 2 3"))),
+            (r#"{"kind":"Pod","apiVersion":"v1","items":[]}"#, None),
+            (r#"{"items":[],"kind":"Pod"}"#, None),
+            (r#"{"items":5,"kind":"List"}"#, None),
+            (r#"{"items":[],"kind":5}"#, None),
+            (r#"{"items":[],"kind":"List"}{}"#, None),
+            (r#"{"items":[{]}],"kind":"List"}"#, None),
+            (r#"[{"kind":"Pod"}]"#, None),
+            ("", None),
+        ] {
+            let found = whole_list(text, 2).map(|(of, items)| {
+                let items: Vec<&str> = items.into_iter().map(RawValue::get).collect();
+                (of.api_version.to_string(), of.kind.to_string(), items.join(" "))
+            });
+            let want = want.map(|(version, kind, items)| (version.to_owned(), kind.to_owned(), items.to_owned()));
+            assert_eq!(found, want, "{text}");
+        }
+    }
+}

@@ -9,14 +9,15 @@ use std::{
 
 use roster_engine::model::HashSeed;
 use roster_manifests::{
-    decode::{self, BrokenDocument, DecodeError, DecodeReason, Document, InputFormat, ReadableText, Source},
+    decode::{self, BrokenDocument, DecodeError, DecodeReason, InputFormat, ReadableText, Source},
     lint::{Kustomizations, Skip, has_template_action, without_placeholders},
+    parallel,
     units::Units,
 };
 
 use crate::{
     input_room::InputRoom,
-    sorted_manifests::{SortedManifests, Sorting},
+    sorted_manifests::{FoundDocument, SortedManifests, Sorting},
     unreadable_file::{SkippedFile, UnreadablePlace},
 };
 
@@ -128,11 +129,13 @@ impl<'s> ManifestTexts<'s> {
         let names: Vec<&str> = self.texts.iter().map(|text| text.name.as_str()).collect();
         let in_order: Vec<&ManifestText<'_>> = Units::order(&names).into_iter().map(|text| &self.texts[text]).collect();
         let mut room = InputRoom::of(&self.source);
-        let read: Vec<(&ManifestText<'_>, Vec<Document<'_>>)> =
+        let mut read: Vec<(&ManifestText<'_>, Vec<FoundDocument<'_>>)> =
             in_order.into_iter().map(|text| (text, sorting.read(text, &mut room))).collect();
         if self.source.check_interrupt().is_err() {
             return SortedManifests::default();
         }
+        let mut documents: Vec<&mut FoundDocument<'_>> = read.iter_mut().flat_map(|(_, documents)| documents).collect();
+        parallel::for_each(&mut documents, self.source.threads, |document| document.look());
         for (text, documents) in &read {
             sorting.note(text, documents);
         }

@@ -27,6 +27,22 @@ pub struct SortedManifests<'a> {
     pub unreadable: Vec<UnreadableFile<'a>>,
 }
 
+/// A document of a file.
+pub(crate) struct FoundDocument<'a> {
+    file: &'a str,
+    document: Document<'a>,
+    /// Why it is not checked, whatever other files say; not known before [`look`](Self::look).
+    skip: Option<Skip>,
+}
+
+impl FoundDocument<'_> {
+    /// Finds out what the document is. It takes several passes over its text, and needs no other document.
+    pub(crate) fn look(&mut self) {
+        self.document.make_keys_single();
+        self.skip = Skip::of_document(self.file, &self.document);
+    }
+}
+
 /// The documents of files, while they are sorted into manifests and others.
 pub(crate) struct Sorting<'a> {
     /// How objects are read.
@@ -56,11 +72,11 @@ impl<'a> Sorting<'a> {
     }
 
     /// Notes what the documents of a file say of other files.
-    pub(crate) fn note(&mut self, text: &ManifestText<'_>, documents: &[Document<'_>]) {
-        for document in documents {
-            self.kustomizations.add(&text.name, &document.raw);
+    pub(crate) fn note(&mut self, text: &ManifestText<'_>, documents: &[FoundDocument<'_>]) {
+        for found in documents {
+            self.kustomizations.add(&text.name, &found.document.raw);
         }
-        self.tests.add(&text.name, documents.iter().map(|document| &*document.raw));
+        self.tests.add(&text.name, documents.iter().map(|found| &*found.document.raw));
     }
 
     /// Follows what kustomizations say of each other, when all are noted.
@@ -69,7 +85,7 @@ impl<'a> Sorting<'a> {
     }
 
     /// The documents of a file that can be read.
-    pub(crate) fn read(&mut self, text: &'a ManifestText<'_>, room: &mut InputRoom) -> Vec<Document<'a>> {
+    pub(crate) fn read(&mut self, text: &'a ManifestText<'_>, room: &mut InputRoom) -> Vec<FoundDocument<'a>> {
         let source = Source { name: &text.name, format: text.format, ..self.source };
         let (documents, error) = room.documents(&text.json, &source);
         text.skipped.iter().for_each(|skipped| self.skip_text(skipped));
@@ -92,11 +108,11 @@ impl<'a> Sorting<'a> {
             self.add_unread(&text.name, place.column.map(|_| place.line), unread);
             self.sorted.unreadable.push(UnreadableFile { file: &text.name, place });
         }
-        documents.into_iter().map(Document::with_single_keys).collect()
+        documents.into_iter().map(|document| FoundDocument { file: &text.name, document, skip: None }).collect()
     }
 
     /// Keeps the manifests among the documents of a file.
-    pub(crate) fn sort(&mut self, text: &'a ManifestText<'_>, documents: Vec<Document<'a>>) {
+    pub(crate) fn sort(&mut self, text: &'a ManifestText<'_>, documents: Vec<FoundDocument<'a>>) {
         let name = &text.name;
         let is_found = text.origin == FileOrigin::Found;
         let role = if is_found { self.kustomizations.role(name) } else { FileRole::Plain };
@@ -110,9 +126,9 @@ impl<'a> Sorting<'a> {
             FileRole::NotListed => Some(Skip::NotListed),
             FileRole::Plain | FileRole::Applied | FileRole::Listed => None,
         };
-        for document in documents {
+        for FoundDocument { document, skip, .. } in documents {
             let is_part = || is_found && is_partial(text.below_root(), &document.raw);
-            let why = Skip::of_document(name, &document).or(of_role);
+            let why = skip.or(of_role);
             let why = why.or_else(|| is_part().then_some(Skip::Partial));
             let line = (!is_one).then_some(document.line);
             let Some(why) = why else {

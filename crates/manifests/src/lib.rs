@@ -31,4 +31,5 @@ pub mod cases;
 pub mod decode;
 pub mod inventory;
 pub mod lint;
+pub mod parallel;
 pub mod units;

@@ -31,7 +31,6 @@ mod respond;
 mod review_tab;
 mod service_line;
 mod services;
-mod side_by_side;
 #[cfg(test)]
 mod tests;
 mod what_if;

@@ -10,6 +10,7 @@ use roster_engine::{
 use roster_manifests::{
     decode::{self, Source},
     inventory::Inventory,
+    parallel::both,
 };
 
 use crate::{
@@ -29,7 +30,6 @@ use crate::{
     review_tab::{PageReview, ReviewTexts},
     service_line::ServiceLine,
     services,
-    side_by_side::both,
     what_if::{self, After, Before},
 };
 

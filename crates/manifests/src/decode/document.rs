@@ -86,25 +86,30 @@ impl<'a> Document<'a> {
         Ok(members)
     }
 
-    /// The same object without what later keys of the same name replace. [`objects`](super::objects()) reports these keys. A
-    /// recorded review stays as it is: nobody has written it.
+    /// The same object after [`make_keys_single`](Self::make_keys_single).
     #[must_use]
-    pub fn with_single_keys(self) -> Self {
+    pub fn with_single_keys(mut self) -> Self {
+        self.make_keys_single();
+        self
+    }
+
+    /// Drops what later keys of the same name replace. [`objects`](super::objects()) reports these keys. A recorded review stays
+    /// as it is: nobody has written it.
+    pub fn make_keys_single(&mut self) {
         let Some(single) = SingleKeys::of_any_length(self.raw.get()) else {
-            return Self { keys: DocumentKeys::Single, ..self };
+            self.keys = DocumentKeys::Single;
+            return;
         };
         if self.identity().key.kind == "AdmissionReview" {
-            return self;
+            return;
         }
-        match RawValue::from_string(single.text.clone()) {
-            Ok(owned) => {
-                let is_mixture = repeated_keys::is_mixture(&single, Pointer::At(""), self.is_block);
-                let hidden = if is_mixture { hidden_objects::within(self.raw.get()) } else { Vec::new() };
-                let keys = DocumentKeys::MadeSingle(Box::new(single));
-                Self { raw: Cow::Owned(owned), identity: OnceLock::new(), keys, hidden, ..self }
-            }
-            Err(_) => self,
+        let Ok(owned) = RawValue::from_string(single.text.clone()) else { return };
+        if repeated_keys::is_mixture(&single, Pointer::At(""), self.is_block) {
+            self.hidden = hidden_objects::within(self.raw.get());
         }
+        self.raw = Cow::Owned(owned);
+        self.identity = OnceLock::new();
+        self.keys = DocumentKeys::MadeSingle(Box::new(single));
     }
 
     /// The line, from 1, of a field path (`spec.ports[0].name`) or a JSON pointer. For a missing field, the line of the

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use roster_engine::model::Text;
+use roster_engine::model::{Text, json::raw::text_of};
 use serde::{
     Deserializer,
     de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -21,10 +21,10 @@ pub(super) fn whole_list(text: &str, most: usize) -> Option<(TypeMeta, Vec<&RawV
         return None;
     }
     let mut json = serde_json::Deserializer::from_str(text);
-    let ListMembers { of, items } = json.deserialize_map(ReadMembers { most }).ok()?;
+    let list = json.deserialize_map(ReadMembers { most }).ok()?;
     json.end().ok()?;
-    let of = if first.is_complete() { first } else { of };
-    items.filter(|_| is_list(&of)).map(|items| (of, items))
+    let of = if first.is_complete() { first } else { list.type_meta()? };
+    list.items.filter(|_| is_list(&of)).map(|items| (of, items))
 }
 
 /// The first objects of a list, one more than `most`; `None` for other objects.
@@ -41,9 +41,18 @@ pub(super) fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta, most: usize) -> Opt
 /// What a list says. Of several members of a name, the last counts.
 #[derive(Default)]
 struct ListMembers<'a> {
-    of: TypeMeta,
-    /// `None` if there are none, or if they are no list.
+    api_version: Option<&'a RawValue>,
+    kind: Option<&'a RawValue>,
+    /// `None` if there are none, or if they are not a list.
     items: Option<Vec<&'a RawValue>>,
+}
+
+impl ListMembers<'_> {
+    /// `None` if a field of it is not a string.
+    fn type_meta(&self) -> Option<TypeMeta> {
+        let text = |field: Option<&RawValue>| field.map_or(Some(Text::default()), |raw| text_of(raw).map(Text::from));
+        Some(TypeMeta { api_version: text(self.api_version)?, kind: text(self.kind)? })
+    }
 }
 
 /// Reads the members of a list. Others take no memory.
@@ -62,8 +71,8 @@ impl<'de> Visitor<'de> for ReadMembers {
         let mut list = ListMembers::default();
         while let Some(name) = map.next_key::<String>()? {
             match name.as_str() {
-                "apiVersion" => list.of.api_version = map.next_value::<Option<Text>>()?.unwrap_or_default(),
-                "kind" => list.of.kind = map.next_value::<Option<Text>>()?.unwrap_or_default(),
+                "apiVersion" => list.api_version = map.next_value()?,
+                "kind" => list.kind = map.next_value()?,
                 "items" => list.items = map.next_value_seed(MaybeItems { most: self.most })?,
                 _ => {
                     map.next_value::<IgnoredAny>()?;

@@ -115,7 +115,7 @@ test("the token is in the requests for the cluster, and nowhere else", async () 
     assert.ok(![url, JSON.stringify(others)].some((text) => text.includes(token)), url);
   }
   const sent = await page.evaluate(() => window.sent);
-  assert.ok(sent.some((body) => body.includes("\\"kind\\":\\"Service\\"")), "the objects are sent");
+  assert.ok(sent.some((body) => body.includes('\\"kind\\":\\"Service\\"')), "the objects are sent");
   assert.ok(sent.every((body) => !body.includes(token)));
   assert.ok(asked.some(({ headers }) => headers["roster-cluster-token"] === token));
   // The browser notes the answer to the wrong token.

@@ -421,7 +421,7 @@ mod tests {
 
     use super::*;
 
-    /// Who relies on a sound identity need not read the head of an object.
+    /// Who relies on a sound identity need not read the head of an object that repeats no key.
     #[test]
     fn a_request_can_name_an_object_whose_identity_is_sound() {
         for (text, want) in [

@@ -160,6 +160,7 @@ impl<'a> ReviewedObject<'a> {
         let identity = self.document.identity();
         let kinds = KINDS.iter().map(|kind| kind.resource.kind()).chain(["AdmissionReview"]);
         identity.is_sound
+            && !self.document.may_repeat_keys()
             && kinds.into_iter().all(|kind| kind != identity.key.kind)
             && self.document.raw.get().len() <= MAX_TEXT
     }

@@ -1,6 +1,10 @@
 //! Work on several threads, where there are some.
 
-use std::{num::NonZeroUsize, panic, thread};
+use std::{
+    num::NonZeroUsize,
+    panic,
+    thread::{self, ScopedJoinHandle},
+};
 
 /// Fewer items are not worth a thread.
 const WORTH_A_THREAD: usize = 32;
@@ -13,9 +17,13 @@ pub fn both<A: Send, B>(threads: NonZeroUsize, first: impl FnOnce() -> A + Send,
     thread::scope(|scope| {
         let first = scope.spawn(first);
         let second = second();
-        // A panic in a thread is a defect: it is propagated.
-        (first.join().unwrap_or_else(|panic| panic::resume_unwind(panic)), second)
+        (joined(first), second)
     })
+}
+
+/// The result of a thread. A panic in it is a defect: it is propagated.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic))
 }
 
 /// Applies `f` to each item.
@@ -24,10 +32,9 @@ pub fn for_each<T: Send>(items: &mut [T], threads: NonZeroUsize, f: impl Fn(&mut
     let f = |items: &mut [T]| items.iter_mut().for_each(&f);
     let (first, rest) = items.split_at_mut(part.min(items.len()));
     thread::scope(|scope| {
-        for part in rest.chunks_mut(part) {
-            scope.spawn(|| f(part));
-        }
+        let others: Vec<_> = rest.chunks_mut(part).map(|part| scope.spawn(|| f(part))).collect();
         f(first);
+        others.into_iter().for_each(joined);
     });
 }
 

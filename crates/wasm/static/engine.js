@@ -9,11 +9,14 @@ const compiled = fetch("roster.wasm").then(async (response) => {
 });
 let instance = null;
 
-async function answer(call, body) {
+async function bytesOf({ call, body }) {
+  const head = JSON.stringify({ call, contentType: "application/json" });
+  return new Uint8Array(await new Blob([head, "\n", body]).arrayBuffer());
+}
+
+async function answer(request) {
   instance ??= await WebAssembly.instantiate(await compiled);
   const { memory, roster_allocate, roster_call, roster_free } = instance.exports;
-  const head = JSON.stringify({ call, contentType: "application/json" });
-  const request = new Uint8Array(await new Blob([head, "\n", body]).arrayBuffer());
   const address = roster_allocate(request.length) >>> 0;
   if (address === 0) return { status: 413, text: JSON.stringify({ detail: "The objects are too large." }) };
   new Uint8Array(memory.buffer, address, request.length).set(request);
@@ -29,19 +32,26 @@ async function answer(call, body) {
 
 // The page waits for its last question only.
 let last = null;
+let isAnswering = false;
 self.addEventListener("message", ({ data }) => {
-  if (last === null) setTimeout(answerLast);
   last = data;
+  if (!isAnswering) setTimeout(answerLast);
+  isAnswering = true;
 });
 
 async function answerLast() {
-  const { id, call, body } = last;
-  last = null;
-  try {
-    self.postMessage({ id, ...(await answer(call, body)) });
-  } catch (error) {
-    // After a trap, nothing holds in the memory of the instance.
-    instance = null;
-    self.postMessage({ id, status: 500, text: JSON.stringify({ detail: `The engine stopped: ${error.message}` }) });
+  while (last !== null) {
+    const { id, ...question } = last;
+    last = null;
+    try {
+      const request = await bytesOf(question);
+      if (last !== null) continue;
+      self.postMessage({ id, ...(await answer(request)) });
+    } catch (error) {
+      // After a trap, nothing holds in the memory of the instance.
+      instance = null;
+      self.postMessage({ id, status: 500, text: JSON.stringify({ detail: `The engine stopped: ${error.message}` }) });
+    }
   }
+  isAnswering = false;
 }

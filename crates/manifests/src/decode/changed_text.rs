@@ -21,7 +21,7 @@ pub fn read_changed(
     into: &mut Inventory,
     mut change: impl FnMut(&Document<'_>) -> Option<String>,
 ) -> Result<(), DecodeError> {
-    let format = input::format_of_text(text, source)?;
+    let format = input::format_of(text.as_bytes(), true, source);
     let json = match format {
         TextFormat::Json => Cow::Borrowed(text),
         TextFormat::Yaml | TextFormat::FlowYaml => Cow::Owned(yaml_as_json(text, source)?),

@@ -8,7 +8,7 @@ use roster_engine::model::json::{
 };
 use serde_json::value::RawValue;
 
-use super::{error::Position, field_places, hidden_objects, repeated_keys};
+use super::{error::Position, field_places, hidden_objects, key_scan, repeated_keys};
 use crate::decode::single_keys::SingleKeys;
 
 /// What is known of the keys of a document.
@@ -16,7 +16,7 @@ use crate::decode::single_keys::SingleKeys;
 pub(super) enum DocumentKeys {
     /// Repeated ones may be among them.
     Any,
-    /// The search has found no repeated one.
+    /// None of them is repeated.
     Single,
     /// Some were repeated. The text of the document is without what these replace.
     MadeSingle(Box<SingleKeys>),
@@ -75,6 +75,11 @@ impl<'a> Document<'a> {
         self.identity.get_or_init(|| ObjectIdentity::of(&self.raw))
     }
 
+    /// Whether keys may be repeated, as far as is known.
+    pub fn may_repeat_keys(&self) -> bool {
+        matches!(self.keys, DocumentKeys::Any)
+    }
+
     /// Opens the object. What it calls itself is read in the same pass.
     ///
     /// # Errors
@@ -96,10 +101,11 @@ impl<'a> Document<'a> {
     /// Drops what later keys of the same name replace. [`objects`](super::objects()) reports these keys. A recorded review stays
     /// as it is: nobody has written it.
     pub fn make_keys_single(&mut self) {
-        let Some(single) = SingleKeys::of_any_length(self.raw.get()) else {
+        if !key_scan::may_repeat(self.raw.get()) {
             self.keys = DocumentKeys::Single;
             return;
-        };
+        }
+        let Some(single) = SingleKeys::search(self.raw.get()) else { return };
         if self.identity().key.kind == "AdmissionReview" {
             return;
         }

@@ -246,7 +246,8 @@ mod tests {
                 "{\"kind\":\"List\",\"items\":{\"a\":1},\"items\":5,\"items\":[{\"kind\":\"A\"}]}",
                 Ok(vec![(1, r#"{"kind":"A"}"#)]),
             ),
-            // The items do not depend on a field that cannot be read.
+            // The items do not depend on a field that cannot be read, nor on what a later one replaces.
+            (r#"{"kind":"List","items":{"\ud800":1e999},"items":[{"x":1}]}"#, Ok(vec![(1, r#"{"x":1}"#)])),
             ("{\"kind\":\"List\",\"apiVersion\":5,\"items\":[{\"x\":1}]}", Ok(vec![(1, r#"{"x":1}"#)])),
             ("[{\"kind\":\"A\"},\n5]", Ok(vec![(1, r#"{"kind":"A"}"#), (2, "5")])),
             ("{\"kind\":\"List\",\"items\":5}", Ok(vec![(1, r#"{"kind":"List","items":5}"#)])),

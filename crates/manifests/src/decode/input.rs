@@ -131,9 +131,9 @@ impl Read for LimitedReader<'_> {
 /// The UTF-8 byte order mark.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The format of a text in memory, as [`peek_text`] finds it.
+/// The format of a text in memory, as [`peek_text`] finds it in what follows its white space.
 pub(super) fn format_of_text(text: &str, source: &Source<'_>) -> Result<TextFormat, DecodeError> {
-    let space = text.len() - text.trim_ascii_start().len();
+    let space = text.len() - without_mark(text.as_bytes()).trim_ascii_start().len();
     let end = text.len().min(space + PEEKED);
     let start = &text.as_bytes()[..end];
     let whole = end == text.len() || may_be_flow_style(start, source);
@@ -156,7 +156,7 @@ fn format_of_start(start: &[u8], whole: bool, source: &Source<'_>) -> Result<Tex
 ///
 /// Flow style begins as JSON does. kubectl reads as YAML what is not JSON: so does this if the whole text is YAML. A text that is
 /// neither is broken JSON, unless its name and its first fault say that it is meant to be YAML.
-fn format_of(start: &[u8], whole: bool, source: &Source<'_>) -> TextFormat {
+pub(super) fn format_of(start: &[u8], whole: bool, source: &Source<'_>) -> TextFormat {
     let begins_as_json = begins_as_json(start);
     match source.format {
         InputFormat::Json => TextFormat::Json,

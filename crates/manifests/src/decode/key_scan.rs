@@ -146,10 +146,12 @@ mod tests {
             kind @ 0..=6 => {
                 let is_object = kind < 5;
                 text.push(if is_object { '{' } else { '[' });
-                for place in 0..random(5) {
+                let most = if random(10) == 0 { 40 } else { 5 };
+                for place in 0..random(most) {
                     text.push_str(if place > 0 { ", " } else { "" });
                     if is_object {
-                        text.push_str(string(random));
+                        let key = format!("\"k{}\"", random(2000));
+                        text.push_str(if random(2) == 0 { &key } else { string(random) });
                         text.push_str([":", " : ", ":\n"][random(3) as usize]);
                     }
                     value(text, depth + 1, random);

@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 
 use super::kind::TypeMeta;
 
-/// The type and the first objects, one more than `most`, of a text that is one list, as kubectl prints it. `None` for other texts,
-/// and for one that is not JSON.
+/// The type and the first objects, one more than `most`, of a text that is one list, as kubectl prints it: it is read in one pass.
+/// `None` for other texts, for one that is not JSON, and for a list with a strange member.
 pub(super) fn whole_list(text: &str, most: usize) -> Option<(TypeMeta, Vec<&RawValue>)> {
     let is_list = |of: &TypeMeta| of.kind.ends_with("List");
     let first = TypeMeta::of(text, false);
@@ -35,7 +35,28 @@ pub(super) fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta, most: usize) -> Opt
     if !of.kind.ends_with("List") {
         return None;
     }
-    serde_json::Deserializer::from_str(raw.get()).deserialize_map(ReadMembers { most }).ok()?.items
+    let items = serde_json::Deserializer::from_str(raw.get()).deserialize_map(ReadItems).ok()??;
+    if items.get() == "null" { Some(Vec::new()) } else { raw_list(items, most).ok() }
+}
+
+/// Reads the `items` of a list, whatever they are; of several, the last. Other members take no memory.
+struct ReadItems;
+
+impl<'de> Visitor<'de> for ReadItems {
+    type Value = Option<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut items = None;
+        while let Some(name) = map.next_key::<String>()? {
+            let value = map.next_value()?;
+            items = if name == "items" { Some(value) } else { items };
+        }
+        Ok(items)
+    }
 }
 
 /// What a list says. Of several members of a name, the last counts.
@@ -43,7 +64,6 @@ pub(super) fn items_of<'a>(raw: &'a RawValue, of: &TypeMeta, most: usize) -> Opt
 struct ListMembers<'a> {
     api_version: Option<&'a RawValue>,
     kind: Option<&'a RawValue>,
-    /// `None` if there are none, or if they are not a list.
     items: Option<Vec<&'a RawValue>>,
 }
 
@@ -55,7 +75,7 @@ impl ListMembers<'_> {
     }
 }
 
-/// Reads the members of a list. Others take no memory.
+/// Reads the members of a list whose items are one. Others take no memory.
 struct ReadMembers {
     most: usize,
 }
@@ -73,7 +93,7 @@ impl<'de> Visitor<'de> for ReadMembers {
             match name.as_str() {
                 "apiVersion" => list.api_version = map.next_value()?,
                 "kind" => list.kind = map.next_value()?,
-                "items" => list.items = map.next_value_seed(MaybeItems { most: self.most })?,
+                "items" => list.items = Some(map.next_value_seed(FirstElements { most: self.most })?),
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -83,67 +103,22 @@ impl<'de> Visitor<'de> for ReadMembers {
     }
 }
 
-/// Reads the `items` of a list, if they are one.
-struct MaybeItems {
-    most: usize,
-}
-
-impl<'de> DeserializeSeed<'de> for MaybeItems {
-    type Value = Option<Vec<&'de RawValue>>;
-
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
-        d.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MaybeItems {
-    type Value = Option<Vec<&'de RawValue>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Some(Vec::new()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-        FirstElements { most: self.most }.visit_seq(list).map(Some)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        IgnoredAny.visit_map(map).map(|_| None)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-}
-
 /// The first elements of a list, one more than `most`: a list of numbers takes eight times the memory of its text.
 pub(super) fn raw_list(raw: &RawValue, most: usize) -> serde_json::Result<Vec<&RawValue>> {
-    serde_json::Deserializer::from_str(raw.get()).deserialize_seq(FirstElements { most })
+    FirstElements { most }.deserialize(&mut serde_json::Deserializer::from_str(raw.get()))
 }
 
 /// Reads the first elements of a list, one more than `most`.
 struct FirstElements {
     most: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for FirstElements {
+    type Value = Vec<&'de RawValue>;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Self::Value, D::Error> {
+        d.deserialize_seq(self)
+    }
 }
 
 impl<'de> Visitor<'de> for FirstElements {
@@ -173,7 +148,8 @@ mod tests {
         let many = r#"{"items":[1,2,3,4,5],"kind":"List"}"#;
         for (text, want) in [
             (r#" {"apiVersion":"v1","items":[{"a":1},5],"kind":"PodList"} "#, Some(("v1", "PodList", r#"{"a":1} 5"#))),
-            (r#"{"kind":"PodList","apiVersion":null,"items":null}"#, Some(("", "PodList", ""))),
+            (r#"{"kind":"PodList","apiVersion":null,"items":[]}"#, Some(("", "PodList", ""))),
+            (r#"{"kind":"PodList","apiVersion":"v1","items":[],"kind":5}"#, Some(("v1", "PodList", ""))),
             // As readers of the type say: the first ones if they stand at the beginning, and else the last ones.
             (r#"{"kind":"PodList","apiVersion":"v1","items":[],"kind":"Pod"}"#, Some(("v1", "PodList", ""))),
             (r#"{"items":[],"kind":"PodList","items":[1],"kind":"NodeList"}"#, Some(("", "NodeList", "1"))),
@@ -181,6 +157,8 @@ mod tests {
             (r#"{"kind":"Pod","apiVersion":"v1","items":[]}"#, None),
             (r#"{"items":[],"kind":"Pod"}"#, None),
             (r#"{"items":5,"kind":"List"}"#, None),
+            (r#"{"items":null,"kind":"List"}"#, None),
+            (r#"{"items":"\ud800","kind":"List","items":[]}"#, None),
             (r#"{"items":[],"kind":5}"#, None),
             (r#"{"items":[],"kind":"List"}{}"#, None),
             (r#"{"items":[{]}],"kind":"List"}"#, None),

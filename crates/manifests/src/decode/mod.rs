@@ -67,7 +67,7 @@ use source::TextFormat;
 
 /// Reads all objects of a text without a byte order mark into `into`, as [`read`] does. Of the limits of its length, only that of YAML applies.
 pub fn read_text(text: &str, source: &Source<'_>, into: &mut Inventory) -> Result<(), DecodeError> {
-    match input::format_of_text(text, source)? {
+    match input::format_of(text.as_bytes(), true, source) {
         format @ TextFormat::Json => stream::read(Box::new(text.as_bytes()), format, source, into),
         format => {
             source.check_yaml(text)?;

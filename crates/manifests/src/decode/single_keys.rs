@@ -78,15 +78,11 @@ impl SingleKeys {
     /// The object without what later keys replace; `None` if all its keys are different, or if the text is not JSON, or
     /// too long.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        if text.len() > MAX_SEARCHED { None } else { Self::of_any_length(text) }
+        if text.len() > MAX_SEARCHED || !key_scan::may_repeat(text) { None } else { Self::search(text) }
     }
 
-    /// The same of a text of any length. The search may take ten times its memory.
-    pub(crate) fn of_any_length(text: &str) -> Option<Self> {
-        if key_scan::may_repeat(text) { Self::search(text) } else { None }
-    }
-
-    /// The same by a search, which takes several times as long as a [scan](key_scan::may_repeat).
+    /// The same of a text of any length. The search may take ten times its memory, and several times as long as a
+    /// [scan](key_scan::may_repeat).
     pub(super) fn search(text: &str) -> Option<Self> {
         let mut repeats = Repeats::of(text);
         let mut json = serde_json::Deserializer::from_str(text);
@@ -332,6 +328,6 @@ mod tests {
         assert_eq!((first.len(), first.last().unwrap().name.as_str()), (MAX_REPEATED, "kind"));
         let long = format!("{{\"a\":1,\"a\":\"{}\"}}", "x".repeat(MAX_SEARCHED));
         assert_eq!(SingleKeys::of(&long), None);
-        assert_eq!(SingleKeys::of_any_length(&long).unwrap().of_root.listed.len(), 1);
+        assert_eq!(SingleKeys::search(&long).unwrap().of_root.listed.len(), 1);
     }
 }

@@ -268,7 +268,8 @@ pub struct ObjectIdentity {
     pub group: Text,
     /// Whether the API server makes its name: it has only a `generateName`.
     pub is_name_generated: bool,
-    /// Whether it has a kind, and its type, name and namespace are strings where they are present.
+    /// Whether it has a kind, and its type, name and namespace are strings where they are present. If keys are repeated, this is said
+    /// of the last ones.
     pub is_sound: bool,
 }
 

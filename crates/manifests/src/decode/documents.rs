@@ -248,6 +248,7 @@ mod tests {
             ),
             // The items do not depend on a field that cannot be read, nor on what a later one replaces.
             (r#"{"kind":"List","items":{"\ud800":1e999},"items":[{"x":1}]}"#, Ok(vec![(1, r#"{"x":1}"#)])),
+            (r#"{"apiVersion":"v1","kind":"List","items":[{"x":1}],"kind":5}"#, Ok(vec![(1, r#"{"x":1}"#)])),
             ("{\"kind\":\"List\",\"apiVersion\":5,\"items\":[{\"x\":1}]}", Ok(vec![(1, r#"{"x":1}"#)])),
             ("[{\"kind\":\"A\"},\n5]", Ok(vec![(1, r#"{"kind":"A"}"#), (2, "5")])),
             ("{\"kind\":\"List\",\"items\":5}", Ok(vec![(1, r#"{"kind":"List","items":5}"#)])),

@@ -5,14 +5,14 @@ use std::fmt;
 use roster_engine::model::{Text, json::raw::text_of};
 use serde::{
     Deserializer,
-    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
 use super::kind::TypeMeta;
 
 /// The type and the first objects, one more than `most`, of a text that is one list, as kubectl prints it: it is read in one pass.
-/// `None` for other texts, for one that is not JSON, and for a list with a strange member.
+/// `None` for other texts, for one that is not JSON, and for a list with a strange or repeated member: [`items_of`] knows which counts.
 pub(super) fn whole_list(text: &str, most: usize) -> Option<(TypeMeta, Vec<&RawValue>)> {
     let is_list = |of: &TypeMeta| of.kind.ends_with("List");
     let first = TypeMeta::of(text, false);
@@ -59,7 +59,7 @@ impl<'de> Visitor<'de> for ReadItems {
     }
 }
 
-/// What a list says. Of several members of a name, the last counts.
+/// What a list says.
 #[derive(Default)]
 struct ListMembers<'a> {
     api_version: Option<&'a RawValue>,
@@ -70,12 +70,16 @@ struct ListMembers<'a> {
 impl ListMembers<'_> {
     /// `None` if a field of it is not a string.
     fn type_meta(&self) -> Option<TypeMeta> {
-        let text = |field: Option<&RawValue>| field.map_or(Some(Text::default()), |raw| text_of(raw).map(Text::from));
+        let is_null = |raw: &RawValue| raw.get() == "null";
+        let text = |field: Option<&RawValue>| match field {
+            Some(raw) if !is_null(raw) => text_of(raw).map(Text::from),
+            _ => Some(Text::default()),
+        };
         Some(TypeMeta { api_version: text(self.api_version)?, kind: text(self.kind)? })
     }
 }
 
-/// Reads the members of a list whose items are one. Others take no memory.
+/// Reads the members of a list whose items are one, and that repeats none of them. Others take no memory.
 struct ReadMembers {
     most: usize,
 }
@@ -90,13 +94,17 @@ impl<'de> Visitor<'de> for ReadMembers {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut list = ListMembers::default();
         while let Some(name) = map.next_key::<String>()? {
-            match name.as_str() {
-                "apiVersion" => list.api_version = map.next_value()?,
-                "kind" => list.kind = map.next_value()?,
-                "items" => list.items = Some(map.next_value_seed(FirstElements { most: self.most })?),
+            let is_repeated = match name.as_str() {
+                "apiVersion" => list.api_version.replace(map.next_value()?).is_some(),
+                "kind" => list.kind.replace(map.next_value()?).is_some(),
+                "items" => list.items.replace(map.next_value_seed(FirstElements { most: self.most })?).is_some(),
                 _ => {
                     map.next_value::<IgnoredAny>()?;
+                    false
                 }
+            };
+            if is_repeated {
+                return Err(A::Error::custom("a repeated member"));
             }
         }
         Ok(list)
@@ -149,10 +157,9 @@ mod tests {
         for (text, want) in [
             (r#" {"apiVersion":"v1","items":[{"a":1},5],"kind":"PodList"} "#, Some(("v1", "PodList", r#"{"a":1} 5"#))),
             (r#"{"kind":"PodList","apiVersion":null,"items":[]}"#, Some(("", "PodList", ""))),
-            (r#"{"kind":"PodList","apiVersion":"v1","items":[],"kind":5}"#, Some(("v1", "PodList", ""))),
-            // As readers of the type say: the first ones if they stand at the beginning, and else the last ones.
-            (r#"{"kind":"PodList","apiVersion":"v1","items":[],"kind":"Pod"}"#, Some(("v1", "PodList", ""))),
-            (r#"{"items":[],"kind":"PodList","items":[1],"kind":"NodeList"}"#, Some(("", "NodeList", "1"))),
+            (r#"{"kind":"PodList","apiVersion":"v1","items":[],"kind":"Pod"}"#, None),
+            (r#"{"kind":{},"items":[],"kind":"PodList"}"#, None),
+            (r#"{"items":[],"kind":"PodList","items":[1]}"#, None),
             (many, Some(("", "List", "1 2 3"))),
             (r#"{"kind":"Pod","apiVersion":"v1","items":[]}"#, None),
             (r#"{"items":[],"kind":"Pod"}"#, None),

@@ -113,10 +113,9 @@ impl<'a> ReviewedObject<'a> {
 
     /// What is not decided is not allowed.
     pub(crate) fn refuse_unreadable(&mut self) {
-        let has_rules = KINDS.iter().any(|kind| kind.resource.kind() == self.key.kind);
         let why = self.input_findings.iter().find(|f| f.severity == Severity::Error).map(FileFinding::text);
         let why = why.or_else(|| self.unlisted.map(|_| "it has an error that is not listed".to_owned()));
-        if let Some(why) = why.filter(|_| has_rules) {
+        if let Some(why) = why.filter(|_| self.has_rules()) {
             self.answer = Some(OfflineReview::undecided(&why));
         }
     }
@@ -155,13 +154,18 @@ impl<'a> ReviewedObject<'a> {
         self.input_findings.extend(FileFinding::of_input(at, &found));
     }
 
+    /// Whether a rule reviews its kind, as far as the name of that tells.
+    fn has_rules(&self) -> bool {
+        KINDS.iter().any(|kind| kind.resource.kind() == self.key.kind)
+    }
+
     /// Whether no rule reviews its kind, and a request could name it: the answer is known without a look at it.
     fn is_of_no_rule(&self) -> bool {
         let identity = self.document.identity();
-        let kinds = KINDS.iter().map(|kind| kind.resource.kind()).chain(["AdmissionReview"]);
         identity.is_sound
             && !self.document.may_repeat_keys()
-            && kinds.into_iter().all(|kind| kind != identity.key.kind)
+            && !self.has_rules()
+            && self.key.kind != "AdmissionReview"
             && self.document.raw.get().len() <= MAX_TEXT
     }
 

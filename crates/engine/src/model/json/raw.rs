@@ -281,9 +281,10 @@ impl ObjectIdentity {
 
     /// Reads the identity of an opened object.
     pub fn of_members(object: &JsonMembers<'_>) -> Self {
-        let opened = object.get("metadata").map(|metadata| (metadata.is_null(), metadata.open()));
-        let is_metadata_sound = matches!(opened, None | Some((true, _) | (_, Some(_))));
-        let metadata = opened.and_then(|(_, members)| members).unwrap_or_default();
+        let metadata = object.get("metadata");
+        let opened = metadata.and_then(JsonNode::open);
+        let is_metadata_sound = opened.is_some() || metadata.is_none_or(JsonNode::is_null);
+        let metadata = opened.unwrap_or_default();
         let short = |text: Cow<'_, str>| text.chars().take(253).collect::<String>().into();
         let (name, generated) = (metadata.text("name"), metadata.text("generateName"));
         let is_name_generated = name.is_empty() && !generated.is_empty();
